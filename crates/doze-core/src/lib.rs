@@ -1,0 +1,8 @@
+//! What a memory, a session and a space are, and every pure rule of doze: extraction, redaction, duplicates,
+//! promotion, ranking, rendering, token estimates.
+//!
+//! This crate is the ground floor. It may not do I/O, read a clock or the environment, or know a wire or storage
+//! format: time, randomness and text are handed in, values come back. Everything here is a function a table test
+//! can reach.
+
+pub mod model;

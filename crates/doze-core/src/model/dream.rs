@@ -1,0 +1,106 @@
+//! The journal of a dream.
+
+use jiff::Timestamp;
+
+use super::{DreamId, Memory, Mode, OwnerId, ProjectId, words};
+
+words! {
+    /// How a sweep ended.
+    DreamResult {
+        /// It changed something.
+        Done = "done",
+        /// There was nothing to do.
+        Nothing = "nothing",
+        /// It did not run; the reason says why.
+        Skipped = "skipped",
+        /// It broke off.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// What became of one session in a sweep.
+    SessionOutcome {
+        /// Memories were found.
+        Extracted = "extracted",
+        /// Read, nothing worth keeping.
+        Empty = "empty",
+        /// The extractor failed; the next sweep tries again.
+        Retry = "retry",
+        /// Left out; the reason says why.
+        Skipped = "skipped",
+    }
+}
+
+words! {
+    /// What a sweep did to one memory.
+    DreamOp {
+        /// A new memory.
+        Add = "add",
+        /// Said again.
+        Reinforce = "reinforce",
+        /// Two became one.
+        Merge = "merge",
+        /// A newer one replaced it.
+        Supersede = "supersede",
+        /// Moved to a wider space.
+        Promote = "promote",
+        /// Made stale.
+        Retire = "retire",
+    }
+}
+
+/// One change of a sweep, with what is needed to undo it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DreamChange {
+    /// What was done.
+    pub op: DreamOp,
+    /// The memory before; `None` for one that was added.
+    pub before: Option<Memory>,
+    /// The memory after.
+    pub after: Memory,
+    /// Why, in one sentence.
+    pub because: String,
+    /// The events that speak for it, as `session#event`.
+    pub evidence: Vec<String>,
+}
+
+/// What a sweep did with one session it chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DreamedSession {
+    /// The session's id.
+    pub session: String,
+    /// Its project.
+    pub project: Option<ProjectId>,
+    /// What became of it.
+    pub outcome: SessionOutcome,
+    /// Why, in one sentence; empty when extracted.
+    pub reason: String,
+}
+
+/// One sweep, as the journal keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dream {
+    /// UUIDv7.
+    pub id: DreamId,
+    /// Whose memories it swept.
+    pub owner: OwnerId,
+    /// The mode whose sessions it read.
+    pub mode: Mode,
+    /// It only told what it would do.
+    pub dry_run: bool,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How it ended.
+    pub result: DreamResult,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The sessions it chose.
+    pub sessions: Vec<DreamedSession>,
+    /// What it changed, in order.
+    pub changes: Vec<DreamChange>,
+    /// When it was undone.
+    pub undone_at: Option<Timestamp>,
+}

@@ -1,0 +1,1 @@
+//! The operations of doze: commit, recall, brief, recover, remember, forget, dream

@@ -1,0 +1,1 @@
+//! The wire of doze: requests, answers, versions, error kinds, exit codes, frame limit

@@ -1,0 +1,1 @@
+//! Full text, vectors, embedding and their fusion; derived from the store, never the truth

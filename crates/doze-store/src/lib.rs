@@ -1,0 +1,1 @@
+//! The redb file of doze: tables, migration, group commit, change log, snapshot reads

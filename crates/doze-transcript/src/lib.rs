@@ -1,0 +1,1 @@
+//! Turns any agent's session file, message array or hook payload into events

@@ -1,0 +1,1 @@
+//! Starts the real binaries in a temporary home.
