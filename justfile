@@ -1,0 +1,38 @@
+# One door for everything done often. `just` alone lists it.
+
+default:
+    @just --list
+
+# Both binaries, as the tests use them.
+build:
+    cargo build -p dozed -p doze-cli
+
+# Unit, property and end-to-end tests.
+test:
+    cargo test --workspace
+
+# All that a change has to pass.
+ci:
+    .ci/run
+
+# What the compiler and clippy have to say, formatting included.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# The crash test at length: 200 rounds of 64 committing clients and kill -9.
+crash-200:
+    cargo build -p dozed -p doze-cli
+    DOZE_CRASH_ROUNDS=200 cargo test -p doze-tests --test crash -- --nocapture
+
+# Everything measured against peers; see benches/README.md. Close other programs first.
+bench:
+    benches/run
+
+# Fuzz one target (wire, transcript, payload) or all of them for a number of seconds each.
+fuzz target="all" seconds="600":
+    fuzz/run {{target}} {{seconds}}
+
+# Read a session file, or the agents' own, without keeping anything.
+try path="":
+    cargo run -q -p doze-cli -- try {{path}}
