@@ -1,0 +1,135 @@
+//! Shapes that several methods share.
+
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// An agent, given as its id or as `{id, name, harness}`, always answered as the latter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Agent {
+    /// The id its facts are keyed by.
+    pub id: String,
+    /// The name people see; empty when none was given.
+    pub name: String,
+    /// The program that runs it; empty when unknown.
+    pub harness: String,
+}
+
+impl Agent {
+    /// An agent of whom only the id is known.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Agent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            id: String,
+            name: Option<String>,
+            harness: Option<String>,
+        }
+
+        struct AgentVisitor;
+
+        impl<'de> Visitor<'de> for AgentVisitor {
+            type Value = Agent;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an agent's id or {id, name, harness}")
+            }
+
+            fn visit_str<E: de::Error>(self, id: &str) -> Result<Agent, E> {
+                Ok(Agent::new(id))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Agent, A::Error> {
+                let Fields { id, name, harness } =
+                    Fields::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(Agent { id, name: name.unwrap_or_default(), harness: harness.unwrap_or_default() })
+            }
+        }
+
+        deserializer.deserialize_any(AgentVisitor)
+    }
+}
+
+/// A page of a list; `next` is the `cursor` of the following page, null on the last one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct List<T> {
+    /// The items of this page.
+    pub items: Vec<T>,
+    /// Where the next page begins.
+    #[serde(default)]
+    pub next: Option<String>,
+}
+
+/// A list of texts that may also be given as one string.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Lines(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Lines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LinesVisitor;
+
+        impl<'de> Visitor<'de> for LinesVisitor {
+            type Value = Lines;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Lines, E> {
+                Ok(Lines(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Lines, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Lines)
+            }
+        }
+
+        deserializer.deserialize_any(LinesVisitor)
+    }
+}
+
+/// A string; null reads as empty. For texts inside lists, where a null is not "not given".
+pub(crate) fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A string as it is, null as empty, any other JSON as its compact text: tools answer in all of these.
+pub(crate) fn text_or_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn an_agent_is_an_id_or_an_object() {
+        assert_eq!(from_value::<Agent>(json!("codex")).unwrap(), Agent::new("codex"));
+        let full: Agent = from_value(json!({"id": "a", "name": "A 1", "harness": null, "x": 1})).unwrap();
+        assert_eq!(to_value(full).unwrap(), json!({"id": "a", "name": "A 1", "harness": ""}));
+        assert!(from_value::<Agent>(json!(["a"])).is_err());
+    }
+
+    #[test]
+    fn one_line_may_stand_for_a_list() {
+        assert_eq!(from_value::<Lines>(json!("a")).unwrap(), Lines(vec!["a".into()]));
+        assert_eq!(from_value::<Lines>(json!(["a", "b"])).unwrap().0.len(), 2);
+        assert!(from_value::<Lines>(json!([1])).is_err());
+    }
+
+    #[test]
+    fn a_list_always_says_whether_there_is_more() {
+        let list = List { items: vec![1], next: None };
+        assert_eq!(to_value(list).unwrap(), json!({"items": [1], "next": null}));
+    }
+}
