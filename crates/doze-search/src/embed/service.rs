@@ -1,0 +1,437 @@
+//! The embedding thread: it loads the model when it is first needed, answers queries before documents, and lets the
+//! model go when nothing came for a while. Without work and without a model it sleeps and wakes up for nothing.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::model::{EmbedError, Embedder, ModelId};
+
+/// More queries than this at once are answered with [`QueryEmbedding::Timeout`]: the caller has its words.
+const MAX_QUERIES: usize = 64;
+
+/// Loads a model. It runs on the embedding thread.
+pub type Factory = Box<dyn Fn() -> Result<Box<dyn Embedder>, EmbedError> + Send>;
+/// Takes the vectors of a document, in the order of its chunks; none when it could not be embedded. It runs on the
+/// embedding thread.
+pub type Done = Box<dyn Fn(String, Vec<Vec<f32>>) + Send>;
+
+/// How the service behaves.
+#[derive(Debug, Clone)]
+pub struct EmbedOptions {
+    /// The model the factory loads.
+    pub id: ModelId,
+    /// The model is let go when nothing was embedded for so long.
+    pub idle: Duration,
+    /// So many documents may wait.
+    pub queue: usize,
+    /// After a failed load it is not tried again for so long.
+    pub retry: Duration,
+}
+
+impl EmbedOptions {
+    /// Five minutes until unloading, 256 documents, a minute between failed loads.
+    pub fn new(id: ModelId) -> Self {
+        Self { id, idle: Duration::from_secs(300), queue: 256, retry: Duration::from_secs(60) }
+    }
+}
+
+/// What became of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryEmbedding {
+    /// Its vector.
+    Ready(Vec<f32>),
+    /// The model is being loaded; the next query will find it.
+    Loading,
+    /// It was not its turn in time.
+    Timeout,
+    /// The model cannot be loaded or failed on it; the reason.
+    Failed(String),
+    /// Embedding is switched off.
+    Off,
+}
+
+/// What became of documents handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// They wait for their turn; `done` will be called for each.
+    Accepted,
+    /// Too many wait already; none was taken. Hand them in again later.
+    Full,
+    /// Embedding is switched off.
+    Off,
+}
+
+/// Where the model is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelPhase {
+    /// Embedding is switched off.
+    Off,
+    /// Not in memory; the next need loads it.
+    Unloaded,
+    /// Being loaded.
+    Loading,
+    /// In memory.
+    Ready,
+    /// The last attempt to load it failed.
+    Failed,
+}
+
+impl ModelPhase {
+    /// The word for it on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Unloaded => "unloaded",
+            Self::Loading => "loading",
+            Self::Ready => "ready",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What `status` tells of the model.
+#[derive(Debug, Clone)]
+pub struct ModelState {
+    /// Which model; `None` when embedding is switched off.
+    pub id: Option<ModelId>,
+    /// Where it is.
+    pub state: ModelPhase,
+    /// Why it failed; empty otherwise.
+    pub reason: String,
+    /// Documents that wait.
+    pub waiting: usize,
+}
+
+struct Query {
+    text: String,
+    deadline: Instant,
+    reply: SyncSender<Result<Vec<f32>, String>>,
+}
+
+/// A document with the function that takes its vectors.
+struct Document {
+    id: String,
+    chunks: Vec<String>,
+    done: Arc<Mutex<Done>>,
+}
+
+struct Lanes {
+    queries: VecDeque<Query>,
+    documents: VecDeque<Document>,
+    /// The thread has something in its hands.
+    busy: bool,
+    stop: bool,
+    phase: ModelPhase,
+    reason: String,
+    failed_at: Option<Instant>,
+}
+
+struct Shared {
+    options: EmbedOptions,
+    lanes: Mutex<Lanes>,
+    /// Something came, or the service stops.
+    work: Condvar,
+}
+
+/// The embedding thread as others see it.
+pub struct EmbedService {
+    shared: Option<Arc<Shared>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EmbedService {
+    /// Starts the thread; the model is loaded when it is first needed. A system that gives no thread gets a service
+    /// that is off, and a line in the log: search goes on by words.
+    pub fn start(factory: Factory, options: EmbedOptions) -> Self {
+        let lanes = Lanes {
+            queries: VecDeque::new(),
+            documents: VecDeque::new(),
+            busy: false,
+            stop: false,
+            phase: ModelPhase::Unloaded,
+            reason: String::new(),
+            failed_at: None,
+        };
+        let shared = Arc::new(Shared { options, lanes: Mutex::new(lanes), work: Condvar::new() });
+        let worker = Worker { shared: Arc::clone(&shared), factory, model: None };
+        match std::thread::Builder::new().name("embed".into()).spawn(move || worker.run()) {
+            Ok(thread) => Self { shared: Some(shared), thread: Some(thread) },
+            Err(error) => {
+                tracing::error!(%error, "there is no thread for embedding");
+                Self::off()
+            }
+        }
+    }
+
+    /// A service that embeds nothing.
+    pub fn off() -> Self {
+        Self { shared: None, thread: None }
+    }
+
+    /// The vector of a query, waiting for it at most until `deadline` from now.
+    pub fn query(&self, text: &str, deadline: Duration) -> QueryEmbedding {
+        let Some(shared) = &self.shared else { return QueryEmbedding::Off };
+        let (reply, answer) = sync_channel(1);
+        {
+            let mut lanes = shared.lanes();
+            if lanes.stop {
+                return QueryEmbedding::Off;
+            }
+            if shared.in_backoff(&lanes) {
+                return QueryEmbedding::Failed(lanes.reason.clone());
+            }
+            if lanes.queries.len() >= MAX_QUERIES {
+                return QueryEmbedding::Timeout;
+            }
+            lanes.queries.push_back(Query {
+                text: text.to_owned(),
+                deadline: Instant::now() + deadline,
+                reply,
+            });
+        }
+        shared.work.notify_one();
+        match answer.recv_timeout(deadline) {
+            Ok(Ok(vector)) => QueryEmbedding::Ready(vector),
+            Ok(Err(reason)) => QueryEmbedding::Failed(reason),
+            Err(RecvTimeoutError::Disconnected) => QueryEmbedding::Off,
+            Err(RecvTimeoutError::Timeout) if shared.lanes().phase == ModelPhase::Loading => {
+                QueryEmbedding::Loading
+            }
+            Err(RecvTimeoutError::Timeout) => QueryEmbedding::Timeout,
+        }
+    }
+
+    /// Hands in documents with their chunks; `done` gets the vectors of each. All or none are taken.
+    pub fn submit(&self, docs: Vec<(String, Vec<String>)>, done: Done) -> Submitted {
+        let Some(shared) = &self.shared else { return Submitted::Off };
+        {
+            let mut lanes = shared.lanes();
+            if lanes.stop {
+                return Submitted::Off;
+            }
+            // A larger batch than the queue is taken when nothing waits, else it never could be.
+            if !lanes.documents.is_empty() && lanes.documents.len() + docs.len() > shared.options.queue {
+                return Submitted::Full;
+            }
+            let done = Arc::new(Mutex::new(done));
+            let documents =
+                docs.into_iter().map(|(id, chunks)| Document { id, chunks, done: Arc::clone(&done) });
+            lanes.documents.extend(documents);
+        }
+        shared.work.notify_one();
+        Submitted::Accepted
+    }
+
+    /// Which model it is and where.
+    pub fn state(&self) -> ModelState {
+        match &self.shared {
+            None => ModelState { id: None, state: ModelPhase::Off, reason: String::new(), waiting: 0 },
+            Some(shared) => {
+                let lanes = shared.lanes();
+                let (reason, waiting) = (lanes.reason.clone(), lanes.documents.len());
+                ModelState { id: Some(shared.options.id.clone()), state: lanes.phase, reason, waiting }
+            }
+        }
+    }
+
+    /// Nothing waits and nothing is being embedded.
+    pub fn is_idle(&self) -> bool {
+        self.shared.as_ref().is_none_or(|shared| {
+            let lanes = shared.lanes();
+            lanes.queries.is_empty() && lanes.documents.is_empty() && !lanes.busy
+        })
+    }
+
+    /// Ends the thread after the chunk it is at; what waits is dropped.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for EmbedService {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.lanes().stop = true;
+            shared.work.notify_one();
+        }
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught where they happened; there is nothing to add.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Shared {
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn in_backoff(&self, lanes: &Lanes) -> bool {
+        lanes.failed_at.is_some_and(|at| at.elapsed() < self.options.retry)
+    }
+}
+
+/// What the thread does next.
+enum Job {
+    Query(Query),
+    Document(Document),
+    Unload,
+    Stop,
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    factory: Factory,
+    model: Option<Box<dyn Embedder>>,
+}
+
+impl Worker {
+    fn run(mut self) {
+        lower_priority();
+        loop {
+            match self.next() {
+                Job::Query(query) => self.answer(query),
+                Job::Document(document) => self.embed_document(document),
+                Job::Unload => self.unload(),
+                Job::Stop => return,
+            }
+        }
+    }
+
+    /// Waits for work: without a model until some comes, with one at most until it has been idle for long enough.
+    fn next(&self) -> Job {
+        let unload_at = self.model.is_some().then(|| Instant::now() + self.shared.options.idle);
+        let mut lanes = self.shared.lanes();
+        lanes.busy = false;
+        loop {
+            if lanes.stop {
+                return Job::Stop;
+            }
+            let query = lanes.queries.pop_front().map(Job::Query);
+            if let Some(job) = query.or_else(|| lanes.documents.pop_front().map(Job::Document)) {
+                lanes.busy = true;
+                return job;
+            }
+            let work = &self.shared.work;
+            lanes = match unload_at.map(|at| at.saturating_duration_since(Instant::now())) {
+                None => work.wait(lanes).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return Job::Unload,
+                Some(left) => work.wait_timeout(lanes, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    fn answer(&mut self, query: Query) {
+        // Nobody waits any more; but the model that was asked for is loaded for the next one.
+        let is_late = Instant::now() >= query.deadline;
+        let answer = match self.load() {
+            Ok(_) if is_late => return,
+            Ok(model) => embed(model, &query.text),
+            Err(reason) => Err(reason),
+        };
+        // An asker who left in the meantime does not need it.
+        drop(query.reply.try_send(answer));
+    }
+
+    /// Embeds the chunks of a document, answering the queries that come in between.
+    fn embed_document(&mut self, document: Document) {
+        let mut vectors = Vec::with_capacity(document.chunks.len());
+        for chunk in &document.chunks {
+            while let Some(query) = self.pop_query() {
+                self.answer(query);
+            }
+            if self.shared.lanes().stop {
+                return;
+            }
+            match self.load().and_then(|model| embed(model, chunk)) {
+                Ok(vector) => vectors.push(vector),
+                Err(reason) => {
+                    tracing::debug!(doc = document.id, reason, "a document has no vectors");
+                    vectors.clear();
+                    break;
+                }
+            }
+        }
+        let done = document.done.lock().unwrap_or_else(PoisonError::into_inner);
+        if catch_unwind(AssertUnwindSafe(|| done(document.id, vectors))).is_err() {
+            tracing::error!("the receiver of embeddings failed");
+        }
+    }
+
+    fn pop_query(&self) -> Option<Query> {
+        self.shared.lanes().queries.pop_front()
+    }
+
+    /// The model, loaded if need be; the reason why it cannot be.
+    fn load(&mut self) -> Result<&mut Box<dyn Embedder>, String> {
+        if self.model.is_none() {
+            {
+                let mut lanes = self.shared.lanes();
+                if self.shared.in_backoff(&lanes) {
+                    return Err(lanes.reason.clone());
+                }
+                lanes.phase = ModelPhase::Loading;
+            }
+            let loaded = catch_unwind(AssertUnwindSafe(&self.factory));
+            let loaded = match loaded {
+                Ok(loaded) => loaded.map_err(|error| error.to_string()),
+                Err(_) => Err("the model cannot be loaded".to_owned()),
+            };
+            let mut lanes = self.shared.lanes();
+            match loaded {
+                Ok(model) => {
+                    lanes.phase = ModelPhase::Ready;
+                    lanes.reason.clear();
+                    lanes.failed_at = None;
+                    self.model = Some(model);
+                }
+                Err(reason) => {
+                    tracing::warn!(reason, "the embedding model cannot be loaded");
+                    lanes.phase = ModelPhase::Failed;
+                    lanes.reason.clone_from(&reason);
+                    lanes.failed_at = Some(Instant::now());
+                    return Err(reason);
+                }
+            }
+        }
+        self.model.as_mut().ok_or_else(|| "the model is gone".to_owned())
+    }
+
+    fn unload(&mut self) {
+        self.model = None;
+        self.shared.lanes().phase = ModelPhase::Unloaded;
+        give_back_memory();
+    }
+}
+
+/// The vector of a text, or why there is none. A panic inside the model is one more reason.
+fn embed(model: &mut Box<dyn Embedder>, text: &str) -> Result<Vec<f32>, String> {
+    match catch_unwind(AssertUnwindSafe(|| model.embed(text))) {
+        Ok(embedded) => embedded.map_err(|error| error.to_string()),
+        Err(_) => Err("the model failed on this text".to_owned()),
+    }
+}
+
+/// Puts this thread behind everything a person waits for. Elsewhere than on Linux threads have no nice value.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+        tracing::debug!(%error, "the embedding thread keeps its priority");
+    }
+}
+
+/// Hands memory that was freed back to the system; glibc keeps it otherwise.
+fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        // SAFETY: malloc_trim(3) of glibc takes any number, has no preconditions and is safe to call from any thread.
+        unsafe { malloc_trim(0) };
+    }
+}
