@@ -1,0 +1,150 @@
+//! How far a source was read, and what the rest of it needs to be understood.
+
+use doze_core::model::Event;
+use serde::{Deserialize, Serialize};
+
+use crate::detect::Format;
+use crate::limits::{CALLS, OCCURRENCES, QUEUE};
+
+/// How a source is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// One record a line, appended to.
+    Lines,
+    /// One JSON document, rewritten as a whole.
+    Document,
+}
+
+/// Where a read ended. Opaque but for its offset; kept by the caller (any serde format) and given to the next read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// What wrote the source.
+    pub format: Format,
+    /// How it is laid out.
+    pub layout: Layout,
+    /// Everything before this byte is read; always the end of a complete record.
+    pub offset: u64,
+    /// A hash of the bytes just before the offset, by which a rewritten source is recognised.
+    pub(crate) check: u64,
+    /// What the following records need to be understood.
+    pub(crate) state: State,
+}
+
+/// What a record needs to know of the ones before it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct State {
+    /// The session's first folder.
+    pub(crate) cwd: String,
+    /// An answer that may still grow.
+    pub(crate) held: Option<Held>,
+    /// The message last told as an answer, and in how many pieces.
+    pub(crate) answered: (String, u32),
+    /// Tool calls without a result, oldest first.
+    pub(crate) calls: Vec<Call>,
+    /// Prompts in the harness's queue, oldest first.
+    pub(crate) queue: Vec<Queued>,
+    /// Queued prompts told lately, so that the second log of the same one is not told again.
+    pub(crate) unqueued: Vec<u64>,
+    /// How often a text was met, where nothing else names it.
+    pub(crate) occurrences: Vec<(u64, u32)>,
+    /// Codex: the interface's own log is in the file, so prompts are taken from there.
+    pub(crate) has_ui_log: bool,
+    /// Codex: applied patches are told apart, so files are taken from there.
+    pub(crate) has_patch_log: bool,
+    /// SWE-agent: the call that the last message wrote as text; the next user message is its output.
+    pub(crate) awaits_observation: Option<String>,
+    /// Documents: the list that holds the messages.
+    pub(crate) list: Option<String>,
+}
+
+/// An answer that is being told in pieces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) message: String,
+    pub(crate) text: String,
+    pub(crate) at: Option<i64>,
+    pub(crate) cwd: String,
+}
+
+/// A tool call that waits for its result.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) input: String,
+    /// The files it changes if it succeeds.
+    pub(crate) paths: Vec<String>,
+}
+
+/// A prompt in the harness's queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Queued {
+    pub(crate) id: String,
+    pub(crate) text: String,
+}
+
+impl State {
+    /// Remembers a call; the oldest is given up when too many wait.
+    pub(crate) fn push_call(&mut self, call: Call) {
+        if self.calls.len() >= CALLS {
+            self.calls.remove(0);
+        }
+        self.calls.push(call);
+    }
+
+    /// The call a result belongs to.
+    pub(crate) fn take_call(&mut self, id: &str) -> Option<Call> {
+        let at = self.calls.iter().position(|call| call.id == id)?;
+        Some(self.calls.remove(at))
+    }
+
+    /// Remembers a queued prompt.
+    pub(crate) fn push_queued(&mut self, queued: Queued) {
+        if self.queue.len() >= QUEUE {
+            self.queue.remove(0);
+        }
+        self.queue.push(queued);
+    }
+
+    /// Whether a queued prompt was not told lately; remembers it.
+    pub(crate) fn unqueue(&mut self, hash: u64) -> bool {
+        if self.unqueued.contains(&hash) {
+            return false;
+        }
+        if self.unqueued.len() >= QUEUE {
+            self.unqueued.remove(0);
+        }
+        self.unqueued.push(hash);
+        true
+    }
+
+    /// How often this was met before; counts it.
+    pub(crate) fn occurrence(&mut self, hash: u64) -> u32 {
+        match self.occurrences.binary_search_by_key(&hash, |(known, _)| *known) {
+            Ok(at) => {
+                let count = &mut self.occurrences[at].1;
+                *count += 1;
+                *count
+            }
+            Err(at) => {
+                if self.occurrences.len() < OCCURRENCES {
+                    self.occurrences.insert(at, (hash, 0));
+                }
+                0
+            }
+        }
+    }
+}
+
+impl Cursor {
+    /// Takes out the last answer when it is still held because its message might go on. A caller that knows the turn
+    /// to be over (a Stop hook, the end of the session) tells it with the others; should the message go on after
+    /// all, the rest becomes an answer of its own.
+    pub fn release_answer(&mut self) -> Option<Event> {
+        let (mut event, cwd) = crate::out::release(&mut self.state)?;
+        event.cwd = (!cwd.is_empty() && cwd != self.state.cwd).then_some(cwd);
+        Some(event)
+    }
+}
