@@ -144,7 +144,8 @@ impl Home {
         found
     }
 
-    pub(crate) fn dozed(&self) -> PathBuf {
+    /// The path of the built daemon.
+    pub fn dozed(&self) -> PathBuf {
         binary("dozed")
     }
 

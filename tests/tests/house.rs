@@ -1,0 +1,92 @@
+//! The house rules that a compiler does not know: which room may use which.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
+const ROOMS: [(&str, &[&str]); 10] = [
+    ("doze-core", &[]),
+    ("doze-transcript", &["doze-core"]),
+    ("doze-store", &["doze-core"]),
+    ("doze-search", &["doze-core"]),
+    ("doze-dream", &["doze-core"]),
+    ("doze-engine", &["doze-core", "doze-transcript", "doze-store", "doze-search", "doze-dream"]),
+    ("doze-protocol", &[]),
+    ("doze-client", &["doze-core", "doze-protocol"]),
+    ("dozed", &["doze-core", "doze-engine", "doze-protocol", "doze-client"]),
+    ("doze-cli", &["doze-core", "doze-transcript", "doze-protocol", "doze-client"]),
+];
+
+/// What the ground floor may not touch: it has no I/O, no clock, no environment.
+const OUTSIDE: [&str; 6] =
+    ["std::fs", "std::net", "std::env", "std::process", "SystemTime::now", "Timestamp::now"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository")
+}
+
+/// The rooms that a room's manifest names in `[dependencies]`.
+fn used(room: &Path) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(room.join("Cargo.toml")).expect("a room has a manifest");
+    let mut section = "";
+    let mut used = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[dependencies]" && line.starts_with("doze") {
+            used.extend(line.split(['.', ' ', '=']).next().map(str::to_owned));
+        }
+    }
+    used
+}
+
+#[test]
+fn a_room_uses_only_the_rooms_below_it() {
+    let allowed: BTreeMap<&str, BTreeSet<String>> =
+        ROOMS.iter().map(|(room, uses)| (*room, uses.iter().map(ToString::to_string).collect())).collect();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let allowed =
+            allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the list of rooms"));
+        let used = used(&path);
+        let too_much: Vec<_> = used.difference(allowed).collect();
+        assert!(too_much.is_empty(), "{name} may not use {too_much:?}");
+    }
+}
+
+#[test]
+fn the_ground_floor_touches_nothing_outside() {
+    let mut open = vec![root().join("crates/doze-core/src")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let source = fs::read_to_string(&path).unwrap();
+            let product = source.split("#[cfg(test)]").next().unwrap();
+            for word in OUTSIDE {
+                assert!(!product.contains(word), "{} uses {word}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    let mut open = vec![root().join("crates"), root().join("tests/src"), root().join("tests/tests")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let lines = fs::read_to_string(&path).unwrap().lines().count();
+                assert!(lines <= 800, "{} has {lines} lines", path.display());
+            }
+        }
+    }
+}
