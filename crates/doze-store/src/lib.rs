@@ -1,1 +1,33 @@
-//! The redb file of doze: tables, migration, group commit, change log, snapshot reads
+//! The redb file of doze: tables, migration, group commit, change log, snapshot reads.
+//!
+//! Users hand in change sets ([`ChangeSet`]) and get consistent reads ([`Snapshot`]); no table leaves this crate.
+//! One thread writes: it takes what waits in its queue, applies it in one transaction, syncs once and answers
+//! everybody. The layout of the file is described in `docs/format.md`.
+//!
+//! This crate decides nothing: no rule, no clock, no randomness. Whatever it is told is kept or refused whole.
+//! One process opens the file; a second one is refused.
+
+mod backup;
+mod change;
+mod check;
+mod envelope;
+mod error;
+mod options;
+mod prepare;
+mod quarantine;
+mod schema;
+mod snapshot;
+mod store;
+mod stored;
+mod tables;
+mod write;
+mod writer;
+
+pub use change::{Change, ChangeSet, Changed, Family, LoggedChange, Subject, session_aux_key};
+pub use check::CheckReport;
+pub use error::{ApplyError, BackupError, CompactError, OpenError, ReadError};
+pub use options::Options;
+pub use quarantine::Quarantined;
+pub use schema::SCHEMA_VERSION;
+pub use snapshot::{Page, SessionCursor, SessionFilter, Snapshot};
+pub use store::{Applied, Stats, Store};

@@ -1,0 +1,213 @@
+//! Sessions and events.
+
+use std::ops::{ControlFlow, Range};
+
+use doze_core::model::{AgentId, Event, OwnerId, ProjectId, Session, SessionKey};
+use jiff::Timestamp;
+
+use super::Snapshot;
+use crate::envelope::{unseal_json, unseal_record};
+use crate::error::ReadError;
+use crate::stored::{
+    StoredEvent, StoredPlace, agent_facet, agent_in_project_facet, countdown, counted, project_facet,
+};
+use crate::tables::{EVENTS, FINGERPRINTS, SESSION_TIMES, SESSIONS};
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Those of this project; `Some(None)`: those of no project.
+    pub project: Option<Option<ProjectId>>,
+    /// Those of this agent.
+    pub agent: Option<AgentId>,
+    /// Those whose last event is not before this time.
+    pub since: Option<Timestamp>,
+    /// Those whose last event is before this time.
+    pub until: Option<Timestamp>,
+}
+
+/// Where a list of sessions goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCursor {
+    /// Microseconds since 1970 of the last session given.
+    pub at: i64,
+    /// Its name.
+    pub key: SessionKey,
+}
+
+/// Part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T, C = SessionCursor> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<C>,
+}
+
+impl SessionCursor {
+    /// The cursor that goes on after a session.
+    pub fn after(session: &Session) -> Self {
+        Self { at: session.last_event_at.as_microsecond(), key: session.key.clone() }
+    }
+}
+
+impl SessionFilter {
+    /// The list that holds these sessions.
+    fn facet(&self) -> String {
+        let project = self.project.as_ref().map(|project| project.as_ref().map_or("", ProjectId::as_str));
+        match (project, &self.agent) {
+            (None, None) => String::new(),
+            (Some(project), None) => project_facet(project),
+            (None, Some(agent)) => agent_facet(agent.as_str()),
+            (Some(project), Some(agent)) => agent_in_project_facet(agent.as_str(), project),
+        }
+    }
+}
+
+impl Snapshot {
+    /// A session.
+    pub fn session(&self, owner: &OwnerId, key: &SessionKey) -> Result<Option<Session>, ReadError> {
+        let own = |session: &Session| session.owner == *owner && session.key == *key;
+        self.record(SESSIONS, (owner.as_str(), key.session.as_str(), key.harness.as_str()), own)
+    }
+
+    /// The sessions with this id, one per harness that has one.
+    pub fn sessions_named(&self, owner: &OwnerId, session: &str) -> Result<Vec<Session>, ReadError> {
+        let mut sessions = Vec::new();
+        let read = |(o, name, harness): (&str, &str, &str), value: &[u8]| {
+            if o != owner.as_str() || name != session {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue((harness.to_owned(), unseal_record::<Session>(value)))
+        };
+        self.scan(SESSIONS, (owner.as_str(), session, ""), read, |(harness, record)| {
+            match record {
+                Ok(record) => sessions.push(record),
+                Err(damage) => {
+                    self.quarantine.add(
+                        "sessions",
+                        format!("{:?}", (owner.as_str(), session, harness)),
+                        &damage,
+                    );
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(sessions)
+    }
+
+    /// Sessions, the one with the newest last event first, those of one microsecond by name.
+    pub fn sessions(
+        &self,
+        owner: &OwnerId,
+        filter: &SessionFilter,
+        after: Option<&SessionCursor>,
+        limit: usize,
+    ) -> Result<Page<Session>, ReadError> {
+        let facet = filter.facet();
+        let until = filter.until.map_or(0, |until| countdown(until).saturating_add(1));
+        let from = match after {
+            Some(cursor) => {
+                let at = Timestamp::from_microsecond(cursor.at).unwrap_or(Timestamp::MIN);
+                (
+                    owner.as_str(),
+                    facet.as_str(),
+                    countdown(at),
+                    cursor.key.session.as_str(),
+                    cursor.key.harness.as_str(),
+                )
+            }
+            None => (owner.as_str(), facet.as_str(), until, "", ""),
+        };
+        let last = filter.since.map_or(u64::MAX, countdown);
+        let (mut items, mut more, mut failed) = (Vec::<Session>::new(), false, None);
+        let read = |(o, f, down, session, harness): (&str, &str, u64, &str, &str), ()| {
+            let same = o == owner.as_str() && f == facet && down <= last;
+            if same {
+                ControlFlow::Continue((down, SessionKey::new(session, harness)))
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        self.scan(SESSION_TIMES, from, read, |(down, key)| {
+            if after.is_some_and(|cursor| cursor.key == key && cursor.at == counted(down)) {
+                return ControlFlow::Continue(());
+            }
+            if items.len() >= limit {
+                more = true;
+                return ControlFlow::Break(());
+            }
+            match self.session(owner, &key) {
+                // An entry a damaged record left behind points at another time.
+                Ok(session) => {
+                    items.extend(session.filter(|session| countdown(session.last_event_at) == down))
+                }
+                Err(error) => failed = Some(error),
+            }
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let next = items.last().filter(|_| more).map(SessionCursor::after);
+        Ok(Page { items, next })
+    }
+
+    /// The events of a session with these ordinals, in order; damaged ones are left out.
+    pub fn events(
+        &self,
+        owner: &OwnerId,
+        key: &SessionKey,
+        range: Range<u64>,
+    ) -> Result<Vec<(u64, Event)>, ReadError> {
+        let mut events = Vec::new();
+        self.each_event(owner, key, range, &mut |ordinal, event| {
+            events.push((ordinal, event));
+            ControlFlow::Continue(())
+        })?;
+        Ok(events)
+    }
+
+    /// The events of a session with these ordinals, one after the other, until `f` breaks.
+    pub fn each_event(
+        &self,
+        owner: &OwnerId,
+        key: &SessionKey,
+        range: Range<u64>,
+        f: &mut dyn FnMut(u64, Event) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        let here = (owner.as_str(), key.session.as_str(), key.harness.as_str());
+        let read = |(o, session, harness, ordinal): (&str, &str, &str, u64), value: &[u8]| {
+            if (o, session, harness) != here || ordinal >= range.end {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue((ordinal, unseal_json::<StoredEvent>(value)))
+        };
+        self.scan(EVENTS, (here.0, here.1, here.2, range.start), read, |(ordinal, event)| match event {
+            Ok(event) => f(ordinal, event.into_event()),
+            Err(damage) => {
+                self.quarantine.add("events", format!("{:?}", (here.0, here.1, here.2, ordinal)), &damage);
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// For each fingerprint where its event lies, if the project knows it.
+    pub fn known_events(
+        &self,
+        owner: &OwnerId,
+        project: Option<&ProjectId>,
+        fingerprints: &[[u8; 16]],
+    ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
+        let project = project.map_or("", ProjectId::as_str);
+        fingerprints
+            .iter()
+            .map(|fingerprint| {
+                let key = (owner.as_str(), project, fingerprint.as_slice());
+                let place =
+                    self.decoded(FINGERPRINTS, key, format!("{key:?}"), unseal_json::<StoredPlace>)?;
+                Ok(place.map(StoredPlace::into_place))
+            })
+            .collect()
+    }
+}
