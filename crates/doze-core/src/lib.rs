@@ -5,4 +5,14 @@
 //! format: time, randomness and text are handed in, values come back. Everything here is a function a table test
 //! can reach.
 
+pub mod extract;
 pub mod model;
+pub mod rank;
+pub mod redact;
+mod tags;
+pub mod render;
+pub mod text;
+pub mod tokens;
+pub mod duplicate;
+pub mod injected;
+pub mod promote;

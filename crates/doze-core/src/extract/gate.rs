@@ -1,0 +1,143 @@
+//! What is not worth keeping, however much it sounds like a rule: machine text, questions, things of the moment,
+//! paths and numbers that hold once, code, chatter.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::tokens::is_cjk;
+
+/// A sentence outside these bounds is a fragment or a paste (characters).
+const LENGTH: std::ops::RangeInclusive<usize> = 12..=320;
+const MIN_WORDS: usize = 4;
+const MIN_CJK: usize = 6;
+
+/// Marks of text that a harness, a compaction or doze put in a place where a person speaks.
+const MACHINE_MARKS: &[&str] = &[
+    "<system-reminder>",
+    "<doze-memory",
+    "<environment_context>",
+    "<INSTRUCTIONS>",
+    "<user_instructions>",
+    "<local-command-",
+    "<command-name>",
+    "<task-notification>",
+    "<teammate-message",
+    "# AGENTS.md instructions",
+    "# Project memory\n",
+    "===== AGENT KNOWLEDGE =====",
+    "===== PROJECT KNOWLEDGE =====",
+    "[Session recovered]",
+    "[Request interrupted by user",
+    "Caveat: The messages below",
+    "This session is being continued from a previous conversation",
+    "continue the conversation from where we left it off",
+];
+
+/// Whether a text was not written by whoever seems to have said it.
+pub(super) fn is_machine_text(text: &str) -> bool {
+    MACHINE_MARKS.iter().any(|mark| text.contains(mark))
+}
+
+static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)\b(for\s+now|right\s+now|just\s+now|yet|today|tomorrow|tonight|yesterday|this\s+time|one\s+more\s+time|at\s+the\s+moment
+        |currently|temporar(?:y|ily)|later|then\s+(?:we|i|you)|first\s*,|next\s+step|step\s+\d+|in\s+this\s+(?:pr|commit|session|turn|task|branch|change|case)
+        |this\s+(?:pr|commit|branch|change|task|issue|bug|error|failure|run|one)|the\s+(?:above|below|following|previous|latest)
+        |until\s+i|before\s+i|when\s+i|i(?:'|’)?ll\s+(?:let|tell|do|be))\b",
+    )
+    .expect("a valid pattern")
+});
+
+static ONE_OFF: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)(?:^|[\s`'\x22(=])(?:/tmp/|/private/|/var/folders/|/Users/|/home/|/root/|~/|[A-Z]:\\)
+        |\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-
+        |(?i:\b(?:pr|issue|pull\ request|ticket|discussion)\s*\#?\d+\b)|\s\#\d+\b|(?i:\blines?\s+\d+)",
+    )
+    .expect("a valid pattern")
+});
+
+static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:so\s+|and\s+|but\s+|ok(?:ay)?,?\s+|hm+,?\s+)?(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|have|has|what|why|how|when|where|which|who|whose)\s+(?:you|we|i|it|this|that|the|there|they|a|an|my|our|your|is|are|does|do|about|if|would|should|can)\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// Words that point at something outside the sentence, where its subject or object should be.
+static POINTER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:it|this|that|these|those|they|there|here)\b
+        |\b(?:use|do|make|keep|put|add|remove|change|run|fix|try|show|move|call|name|like|want|prefer|need|mean|delete|commit|push|write|see|include|update|do\s+not|don(?:'|’)t)\s+(?:it|this|that|these|those|them|so|here|there|anything|something|everything|one|both)\b
+        |\b(?:like|as)\s+(?:this|that)\b|\b(?:it|this|that)\s*[.!]?$",
+    )
+    .expect("a valid pattern")
+});
+
+static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)\b(?:might|maybe|perhaps|probably|possibly|could|would|seems?|seemed|appears?|likely|i\s+(?:think|guess|believe|suspect|assume|wonder)|not\s+sure|unclear|if\s+(?:you|we|i|it|that)|i(?:'|’)?(?:ll|m\s+going|d)|i\s+(?:will|can|should|need|want|am\s+going)|let\s+me|let(?:'|’)?s|we(?:'|’)?ll|we\s+(?:can|should|need|will)|now\s+i|wait|hmm|good|great|perfect|excellent|done|you(?:'|’)re\s+right)\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// Whether a sentence of the person can stand for itself, later and elsewhere.
+pub(super) fn stands_alone(sentence: &str) -> bool {
+    has_substance(sentence)
+        && !is_question(sentence)
+        && !MOMENT.is_match(sentence)
+        && !is_one_off(sentence)
+        && !POINTER.is_match(sentence)
+}
+
+/// Whether a sentence of the agent states something, rather than planning, guessing or chatting.
+pub(super) fn is_asserted(sentence: &str) -> bool {
+    stands_alone(sentence) && !HEDGE.is_match(sentence)
+}
+
+/// Whether a text names something that holds only once: a temporary or personal path, a hash, a ticket, a line.
+pub(super) fn is_one_off(text: &str) -> bool {
+    ONE_OFF.is_match(text) || text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_hash)
+}
+
+/// Seven to forty hexadecimal digits with both numbers and letters among them.
+fn is_hash(word: &str) -> bool {
+    (7..=40).contains(&word.len())
+        && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// Asks rather than tells.
+pub(super) fn is_question(sentence: &str) -> bool {
+    sentence.trim_end().ends_with(['?', '？']) || QUESTION.is_match(sentence)
+}
+
+/// Long enough to say something, short enough to be one statement, and words rather than code.
+pub(super) fn has_substance(sentence: &str) -> bool {
+    let chars = sentence.chars().count();
+    let cjk = sentence.chars().filter(|c| is_cjk(*c)).count();
+    if cjk >= MIN_CJK {
+        return chars <= *LENGTH.end() && !looks_like_code(sentence);
+    }
+    LENGTH.contains(&chars) && sentence.split_whitespace().count() >= MIN_WORDS && !looks_like_code(sentence)
+}
+
+fn looks_like_code(sentence: &str) -> bool {
+    let mut in_ticks = false;
+    let (mut symbols, mut all) = (0_usize, 0_usize);
+    for c in sentence.chars() {
+        match c {
+            '`' => in_ticks = !in_ticks,
+            _ if in_ticks || c.is_whitespace() => {}
+            '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '$' | '[' | ']' | '(' | ')' | '#' | '*' | '_' | '~' | '^'
+            | '&' | '%' | '@' => {
+                symbols += 1;
+                all += 1;
+            }
+            _ => all += 1,
+        }
+    }
+    sentence.trim_end().ends_with(['{', ';', '}', '\\']) || symbols * 10 > all.max(1)
+}

@@ -1,0 +1,107 @@
+//! Memories found in a session by rules, without any model.
+//!
+//! Four detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
+//! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), and what the machine proved about
+//! itself ([`environment`]). Precision comes first: a wrong memory costs every later session, a missed one costs a
+//! repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
+
+mod choices;
+mod cjk;
+mod environment;
+mod fixes;
+mod gate;
+mod shape;
+mod shell;
+mod speech;
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::model::{Event, EventKind, Kind, Origin};
+
+/// Most that one call returns, the surest first: beyond this a session was misread.
+const MAX_EXTRACTED: usize = 24;
+/// Ordinals kept as evidence of one memory.
+const MAX_EVIDENCE: usize = 8;
+
+/// A memory that a rule found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extracted {
+    /// What sort of knowledge.
+    pub kind: Kind,
+    /// One line of at most 80 characters.
+    pub title: String,
+    /// At most 400 characters.
+    pub body: String,
+    /// What it is about, where a newer memory about the same must replace it.
+    pub topic_key: Option<String>,
+    /// Files it names.
+    pub files: Vec<String>,
+    /// 0.3–0.9 (S1.11).
+    pub confidence: f64,
+    /// Ordinals of the events that speak for it, ascending.
+    pub evidence: Vec<u64>,
+    /// Who vouches for it; decides what it may become (`MODEL`, ruling 18).
+    pub origin: Origin,
+    /// When the last of these events happened, if the harness told.
+    pub at: Option<Timestamp>,
+    /// The person said that it holds in every project.
+    pub everywhere: bool,
+}
+
+/// Reads the events of one session, in their order, and answers what is worth keeping, the surest first.
+pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
+    let events: Vec<&(u64, Event)> = events.iter().filter(|(_, event)| may_teach(event)).collect();
+    let calls = shell::calls(&events);
+    let mut found = speech::find(&events);
+    found.extend(choices::find(&events));
+    found.extend(fixes::find(&calls));
+    found.extend(fixes::causes(&events, &calls));
+    found.extend(environment::find(&calls));
+    found.retain(is_trusted);
+    let mut found = unite(found);
+    found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
+    found.truncate(MAX_EXTRACTED);
+    found
+}
+
+/// Nothing is learned from what the harness or doze itself put into a session.
+fn may_teach(event: &Event) -> bool {
+    event.origin != Origin::Injected && event.kind != EventKind::Notice && !gate::is_machine_text(&event.text)
+}
+
+/// Text from tools and web pages can prove an environment quirk or a lesson, nothing else (`MODEL`, ruling 18).
+fn is_trusted(found: &Extracted) -> bool {
+    match found.origin {
+        Origin::Person | Origin::Agent => true,
+        Origin::Tool | Origin::Web => matches!(found.kind, Kind::EnvQuirk | Kind::Lesson),
+        Origin::Injected => false,
+    }
+}
+
+/// What was found twice in this session is one memory with more evidence: the person's wording before the agent's,
+/// the later before the earlier.
+fn unite(found: Vec<Extracted>) -> Vec<Extracted> {
+    let mut by_subject: HashMap<String, usize> = HashMap::new();
+    let mut united: Vec<Extracted> = Vec::new();
+    for next in found {
+        let subject = next.topic_key.clone().unwrap_or_else(|| next.title.to_lowercase());
+        let Some(&place) = by_subject.get(&subject) else {
+            by_subject.insert(subject, united.len());
+            united.push(next);
+            continue;
+        };
+        let known = &mut united[place];
+        let mut evidence: Vec<u64> = known.evidence.iter().chain(&next.evidence).copied().collect();
+        evidence.sort_unstable();
+        evidence.dedup();
+        let better = (next.origin == Origin::Person, next.confidence, next.evidence.last())
+            >= (known.origin == Origin::Person, known.confidence, known.evidence.last());
+        if better {
+            *known = next;
+        }
+        known.evidence = evidence.split_off(evidence.len().saturating_sub(MAX_EVIDENCE));
+    }
+    united
+}

@@ -1,0 +1,142 @@
+//! What the person demanded: rules, corrections and preferences, in English; other languages are in [`super::cjk`].
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::shape::{MAX_BODY, MAX_TITLE, files, imperative, sentences, short};
+use super::{Extracted, cjk, gate};
+use crate::model::{Event, EventKind, Kind, Origin};
+
+/// A rule for all times: always, never, from now on.
+static LASTING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)\b(?:always|never|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|every\s+time|whenever|remember\s+(?:that|to|this)|keep\s+in\s+mind|by\s+default|under\s+no\s+circumstances|for\s+all\s+(?:new\s+)?\w+)\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// A preference of the speaker.
+static LIKING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bi\s+(?:\w+\s+)?(?:prefer|like|love|hate|dislike|want)\b.*\b(?:over|instead|rather|than|not|in\s+all|to\s+be|always|never|when|for)\b|\bi\s+(?:always|never|strongly|generally|usually|really)?\s*prefer\b|\bmy\s+preference\b")
+        .expect("a valid pattern")
+});
+
+/// One thing in place of another.
+static CONTRAST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)(?:^|[,;:.]\s*|\b(?:please|we|should|must|to|just|and)\s+)(?:use|using|run|running|prefer|write|name|put|keep|import|call|target|go\s+with)\s+\S.*\b(?:instead\s+of|rather\s+than|not|over|and\s+not|in\s+place\s+of)\s+\S
+        |^\s*(?:no|nope|nah|actually|wrong|stop)\s*[,.:!–—-]+\s*(?:please\s+)?(?:we\s+)?(?:use|run|put|keep|write|call|name)\s+\S+\s+\S",
+    )
+    .expect("a valid pattern")
+});
+
+/// A prohibition that begins a sentence and forbids something of a lasting sort.
+static PROHIBITION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:no\s*[,.!–—-]+\s*|please\s+|and\s+|also,?\s+|ok(?:ay)?,?\s+|but\s+)*(?:do\s+not|don['’]t|stop)\s+(?:ever\s+)?(?:use|using|add|adding|write|writing|put|putting|import|importing|mock|mocking|commit|committing|push|pushing|introduce|introducing|hardcode|hard-code|edit|editing|modify|modifying|rely|skip|skipping|mention|mentioning|format|rebase|squash|amend|disable|suppress|create|creating|install|installing|depend)\s+\S",
+    )
+    .expect("a valid pattern")
+});
+
+/// How things are done here, in the words of a team.
+static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|also|and|but|well|actually|note|so)\s*[,:]?\s+)*(?:we|our\s+\w+|this\s+(?:project|repo|repository|codebase|package|crate)|the\s+(?:project|repo|repository|codebase|team))\s+(?:\w+ly\s+|do\s+not\s+|don['’]t\s+|does\s+not\s+|doesn['’]t\s+|only\s+)?(?:uses?|keeps?|writes?|names?|targets?|supports?|requires?|deploys?|follows?|pins?|runs?|stores?|publish(?:es)?|mocks?|avoids?|prefers?|ban(?:s|ned)?|moved\s+to|switched\s+to|migrated\s+to|decided\s+to)\s+\S",
+    )
+    .expect("a valid pattern")
+});
+
+/// Everywhere, not only in this project.
+static EVERYWHERE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:in\s+(?:all|every|any)\s+(?:my\s+)?(?:projects?|repos?|repositories)|everywhere)\b").expect("a valid pattern"));
+
+static BECAUSE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:because|since|so\s+that|otherwise|due\s+to|as\s+it|to\s+avoid)\b").expect("a valid pattern"));
+
+/// A sentence that only gives the reason for the one before.
+static REASON: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)^(?:because|since|otherwise|the\s+reason|that\s+(?:way|would|breaks)|it\s+(?:breaks|fails|misses|causes)|they\s+\w+)\b").expect("a valid pattern"));
+
+static COMMAND: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:run|use|with|via|through)\s+`([^`]{3,80})`").expect("a valid pattern"));
+
+/// What a person said in these events.
+pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
+    let mut found = Vec::new();
+    for (ordinal, event) in events {
+        let Some(text) = spoken(event) else { continue };
+        let sentences = sentences(text);
+        for (at, sentence) in sentences.iter().enumerate() {
+            let judged = judge(sentence).or_else(|| cjk::judge(sentence));
+            let Some((kind, confidence)) = judged else { continue };
+            let reason = sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
+            let body = reason.map_or_else(|| (*sentence).to_owned(), |reason| format!("{sentence} {reason}"));
+            let kind = if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
+            found.push(Extracted {
+                kind,
+                title: short(&imperative(sentence), MAX_TITLE),
+                files: files(&body),
+                body: short(&body, MAX_BODY),
+                topic_key: None,
+                confidence,
+                evidence: vec![*ordinal],
+                origin: Origin::Person,
+                at: event.at,
+                everywhere: EVERYWHERE.is_match(sentence),
+            });
+        }
+    }
+    found
+}
+
+/// What the person said in this event: a prompt, or the words with which a tool call was refused.
+pub(super) fn spoken(event: &Event) -> Option<&str> {
+    match event.kind {
+        EventKind::Prompt if event.origin == Origin::Person => Some(&event.text),
+        EventKind::Tool => {
+            let output = &event.tool.as_ref().filter(|tool| tool.failed)?.output;
+            let (head, words) = output.split_once("the user said:")?;
+            (head.len() < 400 && head.contains("The user doesn't want to")).then_some(words.trim())
+        }
+        _ => None,
+    }
+}
+
+/// What an English sentence amounts to, and how sure that is.
+fn judge(sentence: &str) -> Option<(Kind, f64)> {
+    if !gate::stands_alone(sentence) {
+        return None;
+    }
+    let lasting = LASTING.is_match(sentence);
+    let (kind, confidence) = if LIKING.is_match(sentence) {
+        (Kind::Preference, if lasting { 0.9 } else { 0.8 })
+    } else if lasting && is_order(sentence) {
+        (Kind::Convention, 0.85)
+    } else if PROHIBITION.is_match(sentence) || CONTRAST.is_match(sentence) {
+        (Kind::Convention, 0.75)
+    } else if CUSTOM.is_match(sentence) {
+        (Kind::Convention, 0.7)
+    } else {
+        return None;
+    };
+    let kind = match kind {
+        Kind::Convention if EVERYWHERE.is_match(sentence) => Kind::Preference,
+        Kind::Convention if COMMAND.is_match(sentence) => Kind::Command,
+        kind => kind,
+    };
+    Some((kind, confidence))
+}
+
+static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|ok(?:ay)?|please|also|and|but|so|well|actually|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|remember\s+(?:that|to)|keep\s+in\s+mind(?:\s+that)?|whenever\b[^,]*|every\s+time\b[^,]*|when\b[^,]*|for\s+all\s+(?:new\s+)?\w+|by\s+default)\s*[,:]?\s+)*
+        (?:please\s+)?(?:you\s+(?:should|must|can|need)\b|we\s+|always\b|never\b|do\s+not\b|don['’]t\b|make\s+sure\b|use\b|run\b|write\b|put\b|keep\b|add\b|ask\b|check\b|prefer\b|include\b|avoid\b|name\b|commit\b|push\b|test\b|update\b|the\s+\w+|all\s+\w+|our\s+\w+|tests?\b|i\s+)",
+    )
+    .expect("a valid pattern")
+});
+
+/// Tells somebody to do something, or how something must be, from its first words on.
+fn is_order(sentence: &str) -> bool {
+    ORDER.is_match(sentence)
+}

@@ -1,0 +1,268 @@
+//! What an agent is told after its session was lost (S0.21–S0.24).
+
+use super::{Rendered, line, line_of};
+use crate::model::{Summary, WorkState, WorkStatus};
+use crate::tokens::{Room, cut};
+
+/// S0.21, to the letter.
+pub const FIRST_LINE: &str = "[Session recovered] Your previous session was lost. Here's what you were doing:";
+/// S0.23, to the letter.
+pub const LAST_LINE: &str = "Note: You don't have full conversation history. Ask the user if unsure about details.";
+
+/// Tokens between the two fixed lines. The document aims at about 150 for the whole text; our estimate reads a
+/// quarter too high on such lines, and its own example must come out whole.
+const MAX_TOKENS: usize = 190;
+/// Tokens of one bullet's text, so that a long one leaves room for the others.
+const MAX_FIELD_TOKENS: usize = 75;
+/// Items of a list that are shown; the rest is counted.
+const MAX_ITEMS: usize = 5;
+/// Bounds of the old raw form (S0.7).
+const MAX_LEGACY_TASK: usize = 300;
+const MAX_LEGACY_RESULT: usize = 200;
+const MAX_LEGACY_MESSAGE: usize = 400;
+const MAX_LEGACY_MESSAGES: usize = 6;
+
+/// Where the parts of a recovery come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoverySource {
+    /// The snapshot of a task that had not ended (S0.19).
+    WorkState,
+    /// The summary of the last session that ended.
+    Summary,
+    /// Raw messages of the old form; only when nothing structured is there (S0.24).
+    Legacy,
+}
+
+/// A message of the old form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LegacyMessage {
+    /// The person said it, else the agent.
+    pub from_user: bool,
+    /// What was said.
+    pub text: String,
+}
+
+/// The old `RecoveryContext` (S0.7).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LegacyRecovery {
+    /// What was asked for.
+    pub original_task: Option<String>,
+    /// The phase of the team's work.
+    pub phase: Option<String>,
+    /// What the agent answered last.
+    pub last_result: Option<String>,
+    /// The last messages, oldest first.
+    pub recent_messages: Vec<LegacyMessage>,
+}
+
+/// The parts of a recovery text; empty parts are not shown. Values are as recorded, cut only when shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// Where the parts come from.
+    pub source: RecoverySource,
+    /// How the task stood, for a work state.
+    pub status: Option<WorkStatus>,
+    /// What the agent was asked to do.
+    pub task: String,
+    /// What it did.
+    pub what: String,
+    /// Files changed or touched.
+    pub files_changed: Vec<String>,
+    /// Short hashes.
+    pub commits: Vec<String>,
+    /// Decisions made.
+    pub decisions: Vec<String>,
+    /// What is left.
+    pub unfinished: Vec<String>,
+    /// What comes next.
+    pub next_steps: Vec<String>,
+    /// The last thing seen.
+    pub last_activity: String,
+    /// The folder it worked in.
+    pub cwd: String,
+    /// The phase of the team's work (legacy).
+    pub phase: String,
+    /// Raw messages, shown for [`RecoverySource::Legacy`] only.
+    pub messages: Vec<LegacyMessage>,
+}
+
+impl Recovery {
+    fn new(source: RecoverySource) -> Self {
+        Self {
+            source,
+            status: None,
+            task: String::new(),
+            what: String::new(),
+            files_changed: Vec::new(),
+            commits: Vec::new(),
+            decisions: Vec::new(),
+            unfinished: Vec::new(),
+            next_steps: Vec::new(),
+            last_activity: String::new(),
+            cwd: String::new(),
+            phase: String::new(),
+            messages: Vec::new(),
+        }
+    }
+
+    /// Chooses what to recover from: the work state before the summary, raw messages only without either. `task` is
+    /// what the summarised session was asked to do. `None` when there is nothing to tell.
+    pub fn choose(
+        work: Option<&WorkState>,
+        summary: Option<&Summary>,
+        task: Option<&str>,
+        legacy: Option<&LegacyRecovery>,
+    ) -> Option<Self> {
+        let mut recovery = match (work, summary, legacy) {
+            (Some(work), _, _) => Self::from_work(work),
+            (None, Some(summary), _) => Self::from_summary(summary, task),
+            (None, None, Some(legacy)) => Self::from_legacy(legacy),
+            (None, None, None) => return None,
+        };
+        if let Some(legacy) = legacy {
+            recovery.phase = legacy.phase.clone().unwrap_or_default();
+            if recovery.task.is_empty() {
+                recovery.task = legacy.original_task.clone().unwrap_or_default();
+            }
+        }
+        (!recovery.bullets().is_empty()).then_some(recovery)
+    }
+
+    fn from_work(work: &WorkState) -> Self {
+        let task = work.task_prompt.clone().unwrap_or_default();
+        // Callers often repeat the prompt as the summary; saying it twice helps nobody.
+        let what = if line(&work.summary) == line(&task) { String::new() } else { work.summary.clone() };
+        Self {
+            status: Some(work.status),
+            task,
+            what,
+            files_changed: work.files_touched.clone(),
+            unfinished: work.unfinished.clone(),
+            next_steps: work.next_steps.clone(),
+            last_activity: work.last_activity.clone().unwrap_or_default(),
+            cwd: work.cwd.clone().unwrap_or_default(),
+            ..Self::new(RecoverySource::WorkState)
+        }
+    }
+
+    fn from_summary(summary: &Summary, task: Option<&str>) -> Self {
+        let task = [task.unwrap_or_default(), &summary.request, &summary.goal]
+            .into_iter()
+            .find(|text| !text.trim().is_empty())
+            .unwrap_or_default();
+        Self {
+            task: task.to_owned(),
+            what: summary.what.clone(),
+            files_changed: summary.files_changed.clone(),
+            commits: summary.commits.clone(),
+            decisions: summary.decisions.clone(),
+            unfinished: summary.unfinished.clone(),
+            ..Self::new(RecoverySource::Summary)
+        }
+    }
+
+    fn from_legacy(legacy: &LegacyRecovery) -> Self {
+        Self {
+            what: legacy.last_result.clone().unwrap_or_default(),
+            messages: legacy.recent_messages.clone(),
+            ..Self::new(RecoverySource::Legacy)
+        }
+    }
+
+    /// The text: the fixed first line, a bullet a part, the fixed last line. Empty when no part has anything.
+    pub fn render(&self) -> Rendered {
+        let bullets = self.bullets();
+        if bullets.is_empty() {
+            return Rendered::default();
+        }
+        let mut lines = vec![FIRST_LINE.to_owned()];
+        lines.extend(bullets);
+        lines.push(LAST_LINE.to_owned());
+        Rendered::new(lines.join("\n"), Vec::new())
+    }
+
+    fn bullets(&self) -> Vec<String> {
+        match self.source {
+            RecoverySource::Legacy => self.legacy_bullets(),
+            _ => self.structured_bullets(),
+        }
+    }
+
+    /// The bullets in the order of the document, what it does not know after them. Room is given in the order of
+    /// importance, so that a long list of decisions cannot push out the task.
+    fn structured_bullets(&self) -> Vec<String> {
+        let status = match self.status {
+            Some(WorkStatus::Running) => "in progress",
+            Some(other) => other.as_str(),
+            None => "",
+        };
+        let mut parts = [
+            (0, bullet("Task", &self.task)),
+            (1, bullet("What you did", &self.what)),
+            (5, list_bullet("Files changed", &self.files_changed, ", ")),
+            (6, list_bullet("Commits", &self.commits, ", ")),
+            (4, list_bullet("Decisions", &self.decisions, "; ")),
+            (2, list_bullet("Unfinished", &self.unfinished, "; ")),
+            (3, list_bullet("Next steps", &self.next_steps, "; ")),
+            (7, bullet("Last activity", &self.last_activity)),
+            (8, bullet("Status", status)),
+            (9, bullet("Phase", &self.phase)),
+            (10, bullet("Working directory", &self.cwd)),
+        ]
+        .into_iter()
+        .enumerate()
+        .filter_map(|(place, (rank, text))| text.map(|text| (rank, place, text)))
+        .collect::<Vec<_>>();
+        parts.sort_unstable_by_key(|(rank, ..)| *rank);
+        let mut room = Room::new(MAX_TOKENS, usize::MAX);
+        parts.retain(|(_, _, text)| room.take(text, 1));
+        parts.sort_unstable_by_key(|(_, place, _)| *place);
+        parts.into_iter().map(|(_, _, text)| text).collect()
+    }
+
+    fn legacy_bullets(&self) -> Vec<String> {
+        let field = |name: &str, text: &str, max: usize| {
+            let text = line_of(text, max);
+            (!text.is_empty()).then(|| format!("- {name}: {text}"))
+        };
+        let mut bullets: Vec<String> = [
+            field("Task", &self.task, MAX_LEGACY_TASK),
+            field("Phase", &self.phase, MAX_LEGACY_RESULT),
+            field("Last result", &self.what, MAX_LEGACY_RESULT),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let first = self.messages.len().saturating_sub(MAX_LEGACY_MESSAGES);
+        let messages: Vec<String> = self.messages[first..]
+            .iter()
+            .map(|message| (if message.from_user { "User" } else { "You" }, line_of(&message.text, MAX_LEGACY_MESSAGE)))
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(who, text)| format!("  [{who}]: {text}"))
+            .collect();
+        if !messages.is_empty() {
+            bullets.push("- Recent conversation:".to_owned());
+            bullets.extend(messages);
+        }
+        bullets
+    }
+}
+
+fn bullet(name: &str, text: &str) -> Option<String> {
+    let text = cut(&line(text), MAX_FIELD_TOKENS);
+    (!text.is_empty()).then(|| format!("- {name}: {text}"))
+}
+
+/// Whole items as far as they fit, then how many are missing; the first one is cut rather than left out.
+fn list_bullet(name: &str, items: &[String], separator: &str) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| line(item)).filter(|item| !item.is_empty()).collect();
+    let mut room = Room::new(MAX_FIELD_TOKENS, usize::MAX);
+    let mut shown: Vec<String> =
+        items.iter().take(MAX_ITEMS).take_while(|item| room.take(item, separator.len())).cloned().collect();
+    if shown.is_empty() {
+        shown.push(cut(items.first()?, MAX_FIELD_TOKENS));
+    }
+    let missing = items.len() - shown.len();
+    let more = if missing == 0 { String::new() } else { format!(" (+{missing} more)") };
+    Some(format!("- {name}: {}{more}", shown.join(separator)))
+}

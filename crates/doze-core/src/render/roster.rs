@@ -1,0 +1,54 @@
+//! One line about each agent of a team (S0.37).
+
+use jiff::Timestamp;
+
+use super::{Rendered, age, line_of};
+
+/// Characters of a name and of what an agent did: a line costs about thirty tokens, at most fifty or so.
+const MAX_NAME: usize = 40;
+const MAX_WHAT: usize = 140;
+const MAX_COMMIT: usize = 12;
+
+/// What an agent did last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastSession {
+    /// What it did.
+    pub what: String,
+    /// The last commit it made.
+    pub commit: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An agent of the team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RosterAgent {
+    /// The name people see.
+    pub name: String,
+    /// Its last session; `None` when it has none.
+    pub last: Option<LastSession>,
+}
+
+/// What an agent did last, without its name: `Last: "…" (commit ad8ed51) — 10 min ago`, or that it is idle.
+pub fn l0(last: Option<&LastSession>, now: Timestamp) -> String {
+    let Some(last) = last else { return "idle (no recent activity)".to_owned() };
+    let commit = match &last.commit {
+        Some(commit) => format!(" (commit {})", line_of(commit, MAX_COMMIT)),
+        None => String::new(),
+    };
+    format!("Last: \"{}\"{commit} — {}", line_of(&last.what, MAX_WHAT), age::office(last.at, now))
+}
+
+/// The roster: a line an agent, the latest first, idle ones last by name. Empty without agents.
+pub fn roster(agents: &[RosterAgent], now: Timestamp) -> Rendered {
+    let mut agents: Vec<&RosterAgent> = agents.iter().collect();
+    agents.sort_by(|a, b| {
+        let at = |agent: &RosterAgent| agent.last.as_ref().map(|last| last.at);
+        at(b).cmp(&at(a)).then_with(|| a.name.cmp(&b.name))
+    });
+    let lines: Vec<String> = agents
+        .iter()
+        .map(|agent| format!("[{}] {}", line_of(&agent.name, MAX_NAME), l0(agent.last.as_ref(), now)))
+        .collect();
+    Rendered::new(lines.join("\n"), Vec::new())
+}
