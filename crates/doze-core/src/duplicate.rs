@@ -1,0 +1,329 @@
+//! When two memories say the same, and when one replaces the other (S0.27–S0.28, `MODEL` ruling 5).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+pub use crate::text::jaccard;
+use crate::text::{normalise_words, one_line};
+
+/// Above this share of common words two texts are the same (strictly, S0.28).
+pub const SAME_ABOVE: f64 = 0.6;
+
+/// S0.28 alone, without the guard of [`relation`].
+pub fn is_duplicate(a: &str, b: &str) -> bool {
+    jaccard(&normalise_words(a), &normalise_words(b)) > SAME_ABOVE
+}
+
+/// How a newer text stands to an older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// They say the same: reinforce the older.
+    Duplicate,
+    /// About the same thing, something else: the newer supersedes the older.
+    Update,
+    /// Both stand.
+    Distinct,
+}
+
+/// A text taken apart for comparison; worth keeping when one text is compared with many.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    words: BTreeSet<String>,
+    /// The words left when details, polarity and fillers are taken out: what the text is about.
+    frame: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    /// Identifiers and paths.
+    identifiers: BTreeSet<String>,
+    /// Capitalised words inside the text, and its first word.
+    names: BTreeSet<String>,
+    /// What is negated, passed over or ordered, with how: `not push`, `before commit`.
+    polarity: BTreeSet<String>,
+    /// The values that "not X", "instead of X" turn down.
+    turned_down: BTreeSet<String>,
+    /// Whether a number names a thing (`issue 12`) and does not measure one.
+    numbers_name: bool,
+    /// Whether the identifiers stand where a sentence puts a value (`lives in X`), not what it is about.
+    identifiers_last: bool,
+}
+
+impl Parts {
+    /// Takes a text apart. Linear in its length.
+    pub fn of(text: &str) -> Self {
+        let text = one_line(text);
+        let mut numbers = BTreeSet::new();
+        let mut identifiers = BTreeSet::new();
+        let mut plain = String::with_capacity(text.len());
+        let mut at = 0;
+        for token in DETAIL.find_iter(&text) {
+            let word = token.as_str().trim_end_matches(['.', ',', ':', ';', '?', '!', ')', '`']);
+            match detail(word) {
+                Some(Detail::Number(number)) => drop(numbers.insert(number)),
+                Some(Detail::Identifier(identifier)) => drop(identifiers.insert(identifier)),
+                None => continue,
+            }
+            plain.push_str(&text[at..token.start()]);
+            plain.push(' ');
+            at = token.start() + word.len();
+        }
+        plain.push_str(&text[at..]);
+        let (polarity, turned_down) = polarity(&text);
+        let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
+        let frame = normalise_words(&frame).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
+        Self {
+            words: normalise_words(&text),
+            frame,
+            numbers,
+            identifiers,
+            names: names(&text),
+            polarity,
+            turned_down,
+            numbers_name: NAMING_NUMBER.is_match(&text),
+            identifiers_last: VALUE_PLACE.is_match(&text),
+        }
+    }
+
+    /// The S0.27 word set.
+    pub fn words(&self) -> &BTreeSet<String> {
+        &self.words
+    }
+
+    /// How `newer` stands to `self`.
+    ///
+    /// - Duplicate: more than 0.6 of the words in common, and no number, version, negation, identifier, path or name
+    ///   that differs.
+    /// - Update: what is left without those is the same wording, and what differs is a measured number or version, a
+    ///   negation, or an identifier or path in the place of a value; or the newer turns down the older's choice
+    ///   ("use pnpm, not npm" after "use npm"). Names never make an update: two things can both be true of two
+    ///   names.
+    /// - Distinct: all else. In doubt both stand.
+    pub fn relation_to(&self, newer: &Self) -> Relation {
+        let identifiers_differ = self.identifiers != newer.identifiers;
+        let numbers_differ = self.numbers != newer.numbers;
+        let polarity_differs = self.polarity != newer.polarity;
+        let names_differ = self.names_differ(newer);
+        if !(identifiers_differ || numbers_differ || polarity_differs || names_differ) {
+            let same = jaccard(&self.words, &newer.words) > SAME_ABOVE;
+            return if same { Relation::Duplicate } else { Relation::Distinct };
+        }
+        if newer.turns_down(self) {
+            return Relation::Update;
+        }
+        let loses_detail = newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
+        let names_a_thing = numbers_differ && (self.numbers_name || newer.numbers_name);
+        let subject_differs = identifiers_differ && !(self.identifiers_last && newer.identifiers_last);
+        let reordered = polarity_differs && self.words == newer.words && self.turned_down.is_empty();
+        if names_differ || loses_detail || names_a_thing || subject_differs || reordered || !self.same_frame(newer) {
+            return Relation::Distinct;
+        }
+        Relation::Update
+    }
+
+    fn same_frame(&self, newer: &Self) -> bool {
+        let one_sided = self.frame.is_subset(&newer.frame) || newer.frame.is_subset(&self.frame);
+        !self.frame.is_empty() && one_sided && jaccard(&self.frame, &newer.frame) > SAME_ABOVE
+    }
+
+    /// Names on both sides that the other does not mention at all.
+    fn names_differ(&self, newer: &Self) -> bool {
+        let only = |a: &Self, b: &Self| a.names.iter().any(|name| !b.words.contains(name));
+        only(self, newer) && only(newer, self)
+    }
+
+    /// The newer says "X, not Y" and the older said Y about the same.
+    fn turns_down(&self, older: &Self) -> bool {
+        let Some(chosen_against) = self.turned_down.iter().find(|word| {
+            older.words.contains(*word) && !older.turned_down.contains(*word)
+        }) else {
+            return false;
+        };
+        let rest = |parts: &Self| -> BTreeSet<String> {
+            parts.frame.iter().filter(|word| *word != chosen_against).cloned().collect()
+        };
+        let (old, new) = (rest(older), rest(self));
+        // The chosen value is the one word more that the newer may have.
+        let shared = old.intersection(&new).count();
+        let both_sides = !older.turned_down.is_empty();
+        old.len() - shared <= usize::from(both_sides) && new.len() - shared <= 2 && (shared > 0 || both_sides)
+    }
+}
+
+/// How `newer` stands to `older`, see [`Parts::relation_to`].
+pub fn relation(older: &str, newer: &str) -> Relation {
+    Parts::of(older).relation_to(&Parts::of(newer))
+}
+
+enum Detail {
+    Number(String),
+    Identifier(String),
+}
+
+/// Runs that may be a number, a version, an identifier or a path.
+static DETAIL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:[A-Za-z0-9_$@~./\\#%*:+-]+)"));
+
+/// A number names a thing: `#12`, `issue 12`.
+static NAMING_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)#\d|\b(?:issue|pr|bug|ticket|step|phase|chapter|line|error|task|round|milestone|rfc|cve|pull request|exit code|status)\s+#?\d")
+});
+
+/// Words after which an identifier or path is a value.
+static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\b(?:is|are|in|at|to|named|called|into|under|located|from)\s+[`']?(?:[@~./]?[\w-]+[_./:\\][\w./\\:*-]*|[a-z]+[A-Z]\w*|\w*\d\w*)[`'.]*\s*$|(?:在|是|为|位于)\s*[`']?[\w./~@-]+[`'。]*$")
+});
+
+static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)\b(not|never|no longer|no|without|cannot|can't|don't|do not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
+        r"(?:(?:to|be|use|using|the|a|an|any|ever|is|are)\s+)*([\p{L}\p{N}_@./-]+)|",
+        r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
+        r"([\p{Han}\p{Katakana}A-Za-z0-9]+)(?:し)?(?:ない|ません|ではなく|しては(?:いけない|ならない))|",
+        r"(하지 마|않|안 |못 |말고)"
+    ))
+});
+
+/// What [`Parts::frame`] leaves out: negations, their opposites and the auxiliaries round them.
+static POLAR: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\b(?:not|never|no longer|no|without|cannot|can't|don't|do not|does not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
+        r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不|要|",
+        r"必ず|常に|しない|ない|ません|항상|반드시|절대"
+    ))
+});
+
+const FILLERS: &[&str] = &[
+    "the", "and", "for", "with", "this", "that", "are", "was", "has", "have", "its", "our", "your", "use", "uses", "using", "used",
+    "when", "from", "into", "than", "instead", "over", "rather", "then", "but", "all", "any", "were", "been", "being", "changed",
+    "version", "number", "set",
+];
+
+/// Words that begin a sentence and name nothing.
+const NO_NAMES: &[&str] = &["always", "never", "dont", "not", "please", "avoid", "must", "should", "can", "cannot", "make", "remember", "note"];
+
+fn detail(word: &str) -> Option<Detail> {
+    let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | '-' | '*' | ':' | '+'));
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    if digits == 0 && letters == 0 {
+        return None;
+    }
+    let bare = word.trim_start_matches(['v', 'V', '~', '^', '=', '$', '#']).trim_end_matches(['%', '+']);
+    if digits > 0 && bare.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(Detail::Number(bare.to_ascii_lowercase()));
+    }
+    let joined = word.trim_end_matches('.').contains(['/', '\\', '_', '@', ':', '*']) || word.trim_matches('.').contains('.') || word.starts_with(['.', '~', '$']);
+    let inner_upper = word.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && word.bytes().any(|b| b.is_ascii_lowercase());
+    let is_identifier = joined || digits > 0 || inner_upper || (letters >= 2 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'));
+    // A lower bound keeps list marks and the like out; "e.g." and "i.e." are no identifiers.
+    let abbreviation = matches!(word.to_ascii_lowercase().trim_end_matches('.'), "e.g" | "i.e" | "etc");
+    (is_identifier && word.len() >= 2 && !abbreviation).then(|| Detail::Identifier(word.to_ascii_lowercase()))
+}
+
+/// The first word, and capitalised words behind it; as they stand in a word set.
+fn names(text: &str) -> BTreeSet<String> {
+    let capitalised = text.split_whitespace().filter(|word| word.starts_with(char::is_uppercase)).count();
+    let all = text.split_whitespace().count();
+    let title_case = capitalised * 2 > all && all > 3;
+    let mut out = BTreeSet::new();
+    for (at, word) in text.split_whitespace().enumerate() {
+        if (at == 0 || !title_case) && word.starts_with(char::is_uppercase) {
+            out.extend(normalise_words(word).into_iter().filter(|w| !FILLERS.contains(&w.as_str()) && !NO_NAMES.contains(&w.as_str())));
+        }
+    }
+    out
+}
+
+fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut polarity = BTreeSet::new();
+    let mut turned_down = BTreeSet::new();
+    for found in NEGATION.captures_iter(text) {
+        let how = [1, 3].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str()).to_lowercase();
+        let what = [2, 4, 5, 6].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str());
+        let what = what.trim_end_matches(['.', ',']).to_lowercase();
+        let class = match how.as_str() {
+            "before" | "after" => how.as_str(),
+            _ => "not",
+        };
+        polarity.insert(format!("{class} {what}"));
+        if matches!(how.as_str(), "not" | "instead of" | "rather than" | "over" | "no longer" | "而不是" | "而非" | "不用" | "不要") {
+            turned_down.extend(normalise_words(&what));
+        }
+    }
+    (polarity, turned_down)
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use Relation::{Distinct, Duplicate, Update};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_seeds_threshold_is_strict() {
+        assert!(!is_duplicate("red green blue yellow", "red green blue purple"));
+        assert!(is_duplicate(
+            "user prefers solid borders over dashed borders",
+            "user prefers solid borders instead of dashed borders"
+        ));
+        assert!(is_duplicate("", ""));
+        assert!(!is_duplicate("something said here", ""));
+    }
+
+    #[test]
+    fn details_decide_what_similarity_cannot() {
+        let table = [
+            ("red green blue yellow", "red green blue purple", Distinct),
+            ("User prefers solid borders over dashed borders", "user prefers solid borders instead of dashed borders", Duplicate),
+            ("The database listens on port 5432", "The database listens on port 5433", Update),
+            ("The database listens on port 5432", "the database listens on port 5432.", Duplicate),
+            ("The database listens on port 5432", "The database now listens on port 5433", Update),
+            ("port 5432", "port 5433", Update),
+            ("The api service listens on port 8000 in dev", "The web service listens on port 8001 in dev", Distinct),
+            ("This project uses React 18.2.0", "This project uses React 19.0.0", Update),
+            ("This project uses React v18", "This project uses React 18", Duplicate),
+            ("Always push to the main branch", "Never push to the main branch", Update),
+            ("Never push to the main branch", "Do not push to the main branch", Duplicate),
+            ("Run the linter before committing changes", "Run the linter after committing changes", Update),
+            ("Use npm for installs", "Use pnpm not npm for installs", Update),
+            ("use pnpm not npm for installs", "use npm not pnpm for installs", Update),
+            ("User prefers solid borders over dashed borders", "User prefers dashed borders over solid borders", Update),
+            ("Alice owns the billing service code", "Bob owns the billing service code", Distinct),
+            ("Deploys of the web app go to Vercel", "Deploys of the web app go to Netlify", Distinct),
+            ("The handler in src/a.rs has a race condition", "The handler in src/b.rs has a race condition", Distinct),
+            ("The default config lives in config/app.toml", "The default config lives in config/main.toml", Update),
+            ("Use TERM_HOVER theme token for button colors", "Use TERM_BORDER theme token for button colors", Distinct),
+            ("Issue 123 is about the login page", "Issue 124 is about the login page", Distinct),
+            ("The tests need node to run here", "The tests need node 20 to run here", Update),
+            ("The tests need node 20 to run here", "The tests need node to run here", Distinct),
+            ("The timeout is 30 seconds", "The timeout is 30s long", Distinct),
+            ("端口是5432", "端口是5433", Update),
+            ("总是推送到主分支", "不要推送到主分支", Update),
+            ("用户喜欢深色主题和大字体", "用户喜欢深色主题和大字体。", Duplicate),
+            ("用户喜欢深色主题", "项目使用浅色图标", Distinct),
+            ("Пользователь любит тёмную тему", "пользователь любит тёмную тему", Duplicate),
+            ("Tests use a real database", "The build takes ten minutes", Distinct),
+        ];
+        for (older, newer, expected) in table {
+            assert_eq!(relation(older, newer), expected, "{older} | {newer}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_never_news_to_itself(text in "\\PC{0,80}") {
+            prop_assert_eq!(relation(&text, &text), Duplicate);
+        }
+
+        #[test]
+        fn another_number_is_never_a_duplicate(a in 10_u32..99999, b in 10_u32..99999, text in "[a-z ]{0,60}") {
+            prop_assume!(a != b);
+            let (older, newer) = (format!("{text} {a} things"), format!("{text} {b} things"));
+            prop_assert_ne!(relation(&older, &newer), Duplicate);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Secrets that a name in front of them gives away: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `密码：…`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Found;
+use super::value::{Promise, Style, is_secret};
+
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
+        r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app)[_ -]?key|",
+        r"\b_auth\b)|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
+    ))
+    .unwrap_or_else(|error| unreachable!("{error}"))
+});
+
+/// `name: Type = "value"` in the languages that put types there.
+static TYPED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^(?-u:[:]?\s?[&A-Za-z][A-Za-z0-9_<>&' \[\].?|]{0,40}?\s?=\s?[bfr@]?["'`])"#).unwrap_or_else(|error| unreachable!("{error}"))
+});
+
+/// Longest value that is read to find its closing quote.
+const LONGEST: usize = 4096;
+
+pub(super) fn find(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(word) = WORDS.find_at(text, from) {
+        from = word.end();
+        let Some(name) = Name::around(text, word.range()) else { continue };
+        from = name.range.end.max(from);
+        let Some((value, style)) = value_behind(text, &name) else { continue };
+        if is_secret(&text[name.range.clone()], &text[value.clone()], name.promise, style) {
+            from = value.end;
+            found.push(Found { range: value, rule: "secret" });
+        }
+    }
+    found
+}
+
+struct Name {
+    range: Range<usize>,
+    promise: Promise,
+    flag: bool,
+}
+
+impl Name {
+    /// The whole name round a telling word; `None` where the rest of it says that no secret follows.
+    fn around(text: &str, word: Range<usize>) -> Option<Self> {
+        const LONGEST_NAME: usize = 64;
+        let bytes = text.as_bytes();
+        let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
+        let found = text[word.clone()].trim_end_matches(['_', '=']);
+        let word = word.start..word.start + found.len();
+        let mut before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(|b| is_name(b)).count();
+        if text[..word.start - before].ends_with('\\') && before > 0 {
+            // The letter of an escape such as `\n` is no part of the name.
+            before -= 1;
+        }
+        let start = word.start - before;
+        let after = bytes[word.end..].iter().take(LONGEST_NAME).take_while(|b| is_name(b)).count();
+        let end = word.end + text[word.end..word.end + after].trim_end_matches(['-', '.', '$']).len();
+        let tail: String = text[word.end..end].to_ascii_lowercase().replace(['_', '-', '.'], "");
+        let lower = found.to_lowercase();
+        let promise = match lower.as_str() {
+            l if l.contains("pass") || l.contains("pwd") || matches!(l, "密码" | "密碼" | "口令" | "パスワード" | "暗証番号" | "비밀번호" | "암호" | "пароль" | "contraseña") => Promise::Password,
+            "token" | "トークン" | "토큰" | "токен" | "令牌" => Promise::Token,
+            _ => Promise::Key,
+        };
+        let range = start..end;
+        (!is_other_thing(&lower, &tail, &text[range.clone()])).then_some(Self { flag: text[range.clone()].starts_with('-'), range, promise })
+    }
+}
+
+/// Names that hold a telling word and mean something else: `max_tokens`, `token_count`, `PASSWORD_FILE`.
+fn is_other_thing(word: &str, tail: &str, name: &str) -> bool {
+    const TAILS: &[&str] = &[
+        "type", "count", "limit", "name", "length", "len", "url", "uri", "path", "file", "dir", "expiry", "expires", "expiresat",
+        "expiresin", "expiration", "ttl", "field", "policy", "prompt", "usage", "budget", "version", "endpoint", "header", "format",
+        "regex", "pattern", "min", "max", "required", "reset", "strength", "ref", "class", "label", "input", "provider", "manager",
+        "store", "arn", "id", "ids", "size", "kind", "index", "window", "cost", "price", "stream", "list", "set", "map", "error",
+        "valid", "enabled", "exists", "hint", "helper", "command", "cmd", "env", "var", "rotation", "scope", "scopes", "for",
+    ];
+    let generic = match (word, tail) {
+        (_, "") => false,
+        ("credential", "s") => false,
+        (_, tail) if tail.starts_with('s') && !tail.starts_with("secret") && word != "api" && !tail.starts_with("salt") => true,
+        (_, tail) => {
+            let continues = ["iz", "is", "less", "ary", "ive", "ly", "ed", "er", "ator"].iter().any(|start| tail.starts_with(start));
+            continues || TAILS.iter().any(|end| tail.ends_with(end))
+        }
+    };
+    let lower = name.to_ascii_lowercase();
+    generic || ["max_", "num_", "n_", "total_", "input_", "output_", "cached_", "prompt_", "completion_", "eos_", "bos_", "pad_", "next_page_"]
+        .iter()
+        .any(|start| word == "token" && lower.starts_with(start))
+}
+
+/// Where the value behind `name` stands.
+fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
+    let bytes = text.as_bytes();
+    let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
+    let blank = |i: usize| bytes[i.min(bytes.len())..].iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count();
+    let mut i = name.range.end;
+    // What closes the name: quotes, also escaped, an index, emphasis.
+    while matches!(at(i), b'"' | b'\'' | b'`' | b'\\' | b']' | b'*') && i < name.range.end + 8 {
+        if at(i) == b'\\' && !matches!(at(i + 1), b'"' | b'\'' | b'\\') {
+            return None;
+        }
+        i += 1;
+    }
+    let closed = i > name.range.end;
+    let gap = blank(i);
+    let rest = &text[i + gap..];
+    if rest.starts_with('[') {
+        // `AWS Secret Access Key [None]: value`
+        let close = rest.bytes().take(32).position(|b| b == b']')?;
+        let behind = i + gap + close + 1;
+        return (at(behind) == b':').then(|| read(text, behind + 1, name, false)).flatten();
+    }
+    if let Some(typed) = TYPED.find(rest).filter(|_| !closed && (rest.starts_with(':') || gap > 0)) {
+        return read(text, i + gap + typed.end() - 1, name, false);
+    }
+    if closed && (rest.starts_with("value=") || rest.starts_with("value: ") || rest.starts_with(", value: ") || rest.starts_with(", \"value\": ")) {
+        let eq = rest.find(['=', ':'])?;
+        let eq = if rest.starts_with(", \"value\"") { rest.find(": ")? } else { eq };
+        return read(text, i + gap + eq + 1, name, false);
+    }
+    for separator in [":=", "=>", "：", "＝", "=", ":"] {
+        let Some(behind) = rest.strip_prefix(separator) else { continue };
+        if behind.starts_with('=') || (separator == ":" && behind.starts_with(':')) || (separator == ":" && behind.starts_with("//")) {
+            return None;
+        }
+        let tight = separator == "=" && gap == 0 && !behind.starts_with([' ', '\t']);
+        return read(text, text.len() - behind.len(), name, tight);
+    }
+    let behind_flag = name.flag && gap > 0 && !closed && !rest.starts_with(['-', '|', '>', '<', '&', ';']);
+    if behind_flag || (gap > 0 && is_netrc(text, name.range.start)) {
+        return read(text, i + gap, name, true);
+    }
+    if gap > 0 && rest.starts_with('\'') && text[name.range.clone()].bytes().all(|b| b.is_ascii_uppercase()) {
+        return read(text, i + gap, name, false); // SQL: WITH PASSWORD '…'
+    }
+    if rest.starts_with('>') && gap == 0 && text[..name.range.start].ends_with('<') {
+        let start = i + 1;
+        let length = bounded(text, start, |b| matches!(b, b'<' | b'\n'));
+        return at(start + length).eq(&b'<').then_some((start..start + length, Style::Quoted));
+    }
+    said(text, i + gap)
+}
+
+/// `the password is hunter2`, `密码是 hunter2`: only what cannot be a word of the sentence.
+fn said(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
+    let rest = &text[at..];
+    let verb = ["is ", "was ", "为", "為", "是", "は", "는 ", "은 ", "это "].iter().find(|verb| rest.starts_with(**verb))?;
+    let behind = rest[verb.len()..].trim_start_matches([' ', ':', '：', '"', '\'', '`', '「', '“']);
+    let start = text.len() - behind.len();
+    let length = bounded(text, start, |b| b.is_ascii_whitespace() || !b.is_ascii() || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'\\'));
+    let value = text[start..start + length].trim_end_matches(['.', '!', '?', ':']);
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
+    let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && value.len() >= 6;
+    mixed.then_some((start..start + value.len(), Style::Loose { alone: false }))
+}
+
+fn is_netrc(text: &str, name: usize) -> bool {
+    let before = &text.as_bytes()[name.saturating_sub(120)..name];
+    let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
+    line.windows(6).any(|window| window == b"login ") || (line.is_empty() && before.windows(7).any(|w| w == b"\nlogin "))
+}
+
+/// Reads a value from `at`, past blanks and an opening quote.
+fn read(text: &str, at: usize, name: &Name, tight: bool) -> Option<(Range<usize>, Style)> {
+    let bytes = text.as_bytes();
+    let blank = bytes.get(at..)?.iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count();
+    let mut start = at + blank;
+    // String prefixes of some languages, and the CJK quotes.
+    if matches!(bytes.get(start..start + 2), Some([b'b' | b'f' | b'r' | b'u' | b'@', b'"' | b'\''])) {
+        start += 1;
+    }
+    for (open, close) in [("“", '”'), ("「", '」'), ("‘", '’')] {
+        if let Some(inner) = text[start..].strip_prefix(open) {
+            let length = inner.char_indices().take(LONGEST).find(|(_, c)| *c == close || *c == '\n').map_or(inner.len(), |(i, _)| i);
+            let begin = text.len() - inner.len();
+            return Some((begin..begin + length.min(inner.len()), Style::Quoted));
+        }
+    }
+    let slashes = bytes[start..].iter().take(8).take_while(|b| **b == b'\\').count();
+    let quote = bytes.get(start + slashes).copied().filter(|b| matches!(b, b'"' | b'\'' | b'`'));
+    if let Some(quote) = quote {
+        let begin = start + slashes + 1;
+        if let Some(end) = closing_quote(text, begin, quote, slashes) {
+            return Some((begin..end, Style::Quoted));
+        }
+        // Cut off before its closing quote.
+        let length = bounded(text, begin, |b| b.is_ascii_whitespace() || b == quote);
+        return Some((begin..begin + length, Style::Quoted));
+    }
+    if slashes > 0 {
+        return None;
+    }
+    let line_start = starts_line(text, name.range.start);
+    let shell = (tight && line_start) || name.flag;
+    let length = bounded(text, start, |b| {
+        is_end(b) || (!shell && matches!(b, b',' | b';' | b'&' | b')' | b']' | b'}')) || (shell && b == b';')
+    });
+    // A CJK full stop or comma ends an unquoted value as well.
+    let value = &text[start..start + length];
+    let value = &value[..value.find(['。', '，', '；', '、', '）', '」', '！']).unwrap_or(value.len())];
+    let value = if tight { value } else { value.trim_end_matches('.') };
+    let end = start + value.len();
+    let rest_of_line = text[end..].lines().next().unwrap_or("");
+    let ends_line = rest_of_line.trim().is_empty() || rest_of_line.trim_start().starts_with('#');
+    let argument = text[..name.range.start].ends_with(['(', ',']) || text[..name.range.start].ends_with(", ");
+    let style = match tight && !argument || name.flag {
+        true => Style::Tight,
+        false => Style::Loose { alone: line_start && ends_line },
+    };
+    Some((start..end, style))
+}
+
+fn is_end(b: u8) -> bool {
+    b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\')
+}
+
+/// Whether only blanks, a list mark, `export` or the like stand before `at` on its line.
+fn starts_line(text: &str, at: usize) -> bool {
+    let head = &text.as_bytes()[at.saturating_sub(40)..at];
+    let line = head.rsplit(|b| *b == b'\n').next().unwrap_or(head);
+    let line = match line.windows(2).rposition(|pair| pair == b"\\n") {
+        Some(escape) => &line[escape + 2..],
+        None => line,
+    };
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let line = line.trim_start_matches([' ', '\t', '-', '*', '#', '+']).trim_start();
+    matches!(line.trim_end(), "" | "export" | "set" | "ENV" | "env" | "ARG" | "setx" | "\"" | "'" | "let" | "$env:")
+}
+
+/// Bytes up to the first that ends the value, never inside a character.
+fn bounded(text: &str, at: usize, ends: impl Fn(u8) -> bool) -> usize {
+    let bytes = &text.as_bytes()[at..];
+    let mut length = bytes.iter().take(LONGEST).take_while(|b| !ends(**b)).count();
+    while !text.is_char_boundary(at + length) {
+        length -= 1;
+    }
+    length
+}
+
+/// The quote that closes one opened with `slashes` backslashes before it: it has as many itself.
+fn closing_quote(text: &str, at: usize, quote: u8, slashes: usize) -> Option<usize> {
+    let bytes = &text.as_bytes()[at..];
+    let mut run = 0;
+    for (i, b) in bytes.iter().enumerate().take(LONGEST) {
+        match *b {
+            b'\\' => run += 1,
+            b'\n' => return None,
+            b if b == quote && run <= slashes => return Some(at + i - run),
+            _ => run = 0,
+        }
+        if *b == quote {
+            run = 0;
+        }
+    }
+    None
+}

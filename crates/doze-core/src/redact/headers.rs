@@ -1,0 +1,169 @@
+//! Secrets in HTTP headers, URLs and signed query strings.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Found;
+use super::keys::starts_word;
+use super::value::is_placeholder;
+
+static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass )")
+        .unwrap_or_else(|error| unreachable!("{error}"))
+});
+
+/// Longest part of a URL or header that is read.
+const LONGEST: usize = 8 * 1024;
+
+pub(super) fn find(text: &str) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut from = 0;
+    while let Some(mark) = MARKS.find_at(text, from) {
+        from = mark.end();
+        let next = match mark.as_str() {
+            "://" => url_password(text, mark.end()).map(|range| (range, "url-credentials")),
+            " -u " | " --user " | " --user=" => user_option(text, mark.end()).map(|range| (range, "url-credentials")),
+            "sshpass " => sshpass(text, mark.end()).map(|range| (range, "secret")),
+            word => match word.to_ascii_lowercase().as_str() {
+                "bearer" if starts_word(text, mark.start()) => scheme(text, mark.end(), false).map(|range| (range, "bearer")),
+                "basic" if starts_word(text, mark.start()) => scheme(text, mark.end(), true).map(|range| (range, "basic")),
+                "authorization" => authorization(text, mark.end()),
+                "cookie" => cookie(text, mark.end()).map(|range| (range, "cookie")),
+                "accountkey=" | "sharedaccesskey=" => parameter(text, mark.end()).map(|range| (range, "azure-key")),
+                _ => parameter(text, mark.end()).map(|range| (range, "url-signature")),
+            },
+        };
+        if let Some((range, rule)) = next.filter(|(range, _)| found.last().is_none_or(|last| last.range.end <= range.start)) {
+            from = range.end.max(from);
+            found.push(Found { range, rule });
+        }
+    }
+    found
+}
+
+fn take(text: &str, at: usize, longest: usize, fits: impl Fn(u8) -> bool) -> usize {
+    let bytes = &text.as_bytes()[at..];
+    let mut length = bytes.iter().take(longest).take_while(|b| fits(**b)).count();
+    while !text.is_char_boundary(at + length) {
+        length -= 1;
+    }
+    length
+}
+
+fn is_delimiter(b: u8) -> bool {
+    b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\')
+}
+
+/// The password in `scheme://user:password@host`. It may hold an unescaped `@`.
+fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
+    const LONGEST_USERINFO: usize = 1024;
+    let authority = take(text, at, LONGEST_USERINFO, |b| !is_delimiter(b) && !matches!(b, b'/' | b'?' | b'#'));
+    let mut authority = &text[at..at + authority];
+    if !authority.contains('@') {
+        // Passwords with an unescaped slash or the like.
+        let longer = take(text, at, 200, |b| !is_delimiter(b) && !matches!(b, b',' | b')' | b'(' | b'['));
+        let path = &text[at..at + longer];
+        let colon = path.find(':')?;
+        let end = path.rfind('@')?;
+        let port = path[colon + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let is_port = port > 0 && path[colon + 1 + port..].starts_with(['/', '?', '#']);
+        if is_port || end < colon || path[..colon].contains(['/', '?', '#']) {
+            return None;
+        }
+        authority = &path[..end + 1];
+    }
+    let user_end = authority.find(':')?;
+    let end = authority.rfind('@').filter(|end| *end > user_end + 1)?;
+    let password = &authority[user_end + 1..end];
+    let named = password.starts_with(['$', '{', '%', '[', '<', '(']) && !password[1..].starts_with(|c: char| c.is_ascii_digit());
+    (!named && !is_placeholder(password)).then_some(at + user_end + 1..at + end)
+}
+
+/// `curl -u user:password`.
+fn user_option(text: &str, at: usize) -> Option<Range<usize>> {
+    let quote = take(text, at, 3, |b| matches!(b, b'"' | b'\'' | b'\\'));
+    let start = at + quote;
+    let length = take(text, start, 256, |b| !is_delimiter(b));
+    let value = &text[start..start + length];
+    let colon = value.find(':')?;
+    let password = &value[colon + 1..];
+    let fits = password.len() >= 3 && colon > 0 && !password.starts_with(['$', '{', '[', '<', '/']) && !is_placeholder(password)
+        && !(password.bytes().all(|b| b.is_ascii_digit()) && value[..colon].bytes().all(|b| b.is_ascii_digit()));
+    fits.then_some(start + colon + 1..start + length)
+}
+
+fn sshpass(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].strip_prefix("-p")?;
+    let start = text.len() - rest.trim_start_matches([' ', '\'', '"']).len();
+    let length = take(text, start, 256, |b| !is_delimiter(b));
+    let value = &text[start..start + length];
+    (!value.is_empty() && !value.starts_with(['$', '[', '<']) && !is_placeholder(value)).then_some(start..start + length)
+}
+
+fn is_credential(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':' | b'%')
+}
+
+/// What follows `Bearer ` or `Basic ` outside a header: long, and not made like a word.
+fn scheme(text: &str, at: usize, base64: bool) -> Option<Range<usize>> {
+    let blank = take(text, at, 4, |b| matches!(b, b' ' | b'\t' | b':'));
+    let start = at + blank;
+    let length = take(text, start, LONGEST, is_credential);
+    let value = text[start..start + length].trim_end_matches(['.', ':', '/']);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let upper = value.bytes().skip(1).filter(u8::is_ascii_uppercase).count();
+    let lower = value.bytes().any(|b| b.is_ascii_lowercase());
+    let fits = if base64 {
+        value.len() >= 8 && ((upper > 0 && lower && digits > 0) || value.ends_with('=')) && !value.contains(['.', '-', ':'])
+    } else {
+        value.len() >= 12 && (digits > 0 || upper >= 2 || (value.len() >= 24 && !value.contains(['-', '.', '/'])))
+    };
+    (blank > 0 && fits && !is_placeholder(value)).then_some(start..start + value.len())
+}
+
+/// The value of an `Authorization` header; its scheme stays.
+fn authorization(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
+    let closing = take(text, at, 4, |b| matches!(b, b'"' | b'\'' | b'\\' | b']'));
+    let mut start = at + closing;
+    start += take(text, start, 4, |b| matches!(b, b' '));
+    if !text[start..].starts_with([':', '=', ',']) {
+        return None;
+    }
+    start += 1;
+    start += take(text, start, 8, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\'));
+    let word = take(text, start, 16, |b| b.is_ascii_alphabetic() || b == b'-');
+    let rule = match text[start..start + word].to_ascii_lowercase().as_str() {
+        "bearer" => "bearer",
+        "basic" => "basic",
+        _ => "authorization",
+    };
+    let spaced = text[start + word..].starts_with(' ');
+    if word > 0 && spaced {
+        start += word + 1;
+    }
+    let length = take(text, start, LONGEST, is_credential);
+    let value = &text[start..start + length];
+    let bare_word = value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'.' || b == b'_');
+    let minimum = if rule == "authorization" { 12 } else { 6 };
+    let names_it = bare_word && (value.len() < 16 || value.contains(['.', '_']));
+    (value.len() >= minimum && !names_it && !is_placeholder(value)).then_some((start..start + length, rule))
+}
+
+/// What a `Cookie` or `Set-Cookie` header carries, to the end of the header.
+fn cookie(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].strip_prefix(':')?;
+    let start = text.len() - rest.trim_start_matches(' ').len();
+    let length = take(text, start, LONGEST, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`'));
+    let value = text[start..start + length].trim_end();
+    let (name, content) = value.split_once('=')?;
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    (is_name && content.len() >= 6 && !content.starts_with(['$', '{', '<', '['])).then_some(start..start + value.len())
+}
+
+/// A parameter that is a key or a signature by its name alone.
+fn parameter(text: &str, at: usize) -> Option<Range<usize>> {
+    let length = take(text, at, LONGEST, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'%' | b'-' | b'_'));
+    (length >= 16 && !is_placeholder(&text[at..at + length])).then_some(at..at + length)
+}
