@@ -1,5 +1,5 @@
-//! What is not worth keeping, however much it sounds like a rule: machine text, questions, things of the moment,
-//! paths and numbers that hold once, code, chatter.
+//! What is not worth keeping, however much it sounds like a rule: questions, things of the moment, paths and numbers
+//! that hold once, code, chatter.
 
 use std::sync::LazyLock;
 
@@ -11,33 +11,6 @@ use crate::tokens::is_cjk;
 const LENGTH: std::ops::RangeInclusive<usize> = 12..=320;
 const MIN_WORDS: usize = 4;
 const MIN_CJK: usize = 6;
-
-/// Marks of text that a harness, a compaction or doze put in a place where a person speaks.
-const MACHINE_MARKS: &[&str] = &[
-    "<system-reminder>",
-    "<doze-memory",
-    "<environment_context>",
-    "<INSTRUCTIONS>",
-    "<user_instructions>",
-    "<local-command-",
-    "<command-name>",
-    "<task-notification>",
-    "<teammate-message",
-    "# AGENTS.md instructions",
-    "# Project memory\n",
-    "===== AGENT KNOWLEDGE =====",
-    "===== PROJECT KNOWLEDGE =====",
-    "[Session recovered]",
-    "[Request interrupted by user",
-    "Caveat: The messages below",
-    "This session is being continued from a previous conversation",
-    "continue the conversation from where we left it off",
-];
-
-/// Whether a text was not written by whoever seems to have said it.
-pub(super) fn is_machine_text(text: &str) -> bool {
-    MACHINE_MARKS.iter().any(|mark| text.contains(mark))
-}
 
 static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(

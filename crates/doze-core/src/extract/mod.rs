@@ -18,6 +18,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
 
 /// Most that one call returns, the surest first: beyond this a session was misread.
@@ -52,7 +53,8 @@ pub struct Extracted {
 
 /// Reads the events of one session, in their order, and answers what is worth keeping, the surest first.
 pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
-    let events: Vec<&(u64, Event)> = events.iter().filter(|(_, event)| may_teach(event)).collect();
+    let events: Vec<(u64, Event)> = events.iter().filter(|(_, event)| may_teach(event)).map(own_words).collect();
+    let events: Vec<&(u64, Event)> = events.iter().collect();
     let calls = shell::calls(&events);
     let mut found = speech::find(&events);
     found.extend(choices::find(&events));
@@ -68,7 +70,14 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
 
 /// Nothing is learned from what the harness or doze itself put into a session.
 fn may_teach(event: &Event) -> bool {
-    event.origin != Origin::Injected && event.kind != EventKind::Notice && !gate::is_machine_text(&event.text)
+    event.origin != Origin::Injected && event.kind != EventKind::Notice
+}
+
+/// The event without text that was put into it.
+fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
+    let mut event = event.clone();
+    event.text = strip_injected(&event.text).into_owned();
+    (*ordinal, event)
 }
 
 /// Text from tools and web pages can prove an environment quirk or a lesson, nothing else (`MODEL`, ruling 18).

@@ -1,0 +1,105 @@
+//! What one session offers to be remembered.
+
+use doze_core::extract::{Extracted, extract};
+use doze_core::injected::strip_known_lines;
+use doze_core::model::{Event, Kind, Origin, Scope, Session};
+use jiff::Timestamp;
+
+use crate::{Caps, digest};
+
+/// Names of doze's own tools, whatever server prefix a harness puts before them: their answers are memories already.
+const OWN_TOOLS: &[&str] = &["memory_search", "memory_record", "memory_feedback", "task_context"];
+
+/// What the extractor must know beside the events.
+#[derive(Clone, Copy)]
+pub struct ExtractContext<'a> {
+    /// Whether doze has put a line with this hash before an agent, see [`doze_core::injected::line_hashes`]: such a
+    /// line is never learned again.
+    pub was_shown: &'a dyn Fn(u64) -> bool,
+    /// The bounds of the sweep.
+    pub caps: &'a Caps,
+}
+
+/// A memory that a session offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What sort of knowledge.
+    pub kind: Kind,
+    /// One line.
+    pub title: String,
+    /// The knowledge itself.
+    pub body: String,
+    /// What it is about, if a newer one about the same must replace it.
+    pub topic_key: Option<String>,
+    /// Files it names.
+    pub files: Vec<String>,
+    /// 0.3–0.9.
+    pub confidence: f64,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// The events that speak for it, as `session#ordinal`.
+    pub evidence: Vec<String>,
+    /// Who vouches for it.
+    pub origin: Origin,
+    /// When it happened: the event's time, else the session's last.
+    pub at: Timestamp,
+    /// Where it belongs.
+    pub scope: Scope,
+}
+
+/// Reads a session's new events by rule: its digest, without the lines that doze itself put there; at most
+/// [`Caps::max_entries_per_session`], the surest ones.
+pub fn candidates(
+    session: &Session,
+    events: &[(u64, Event)],
+    context: &ExtractContext<'_>,
+) -> Vec<Candidate> {
+    let own: Vec<(u64, Event)> = events
+        .iter()
+        .filter(|(_, event)| !is_own_tool(event))
+        .map(|(ordinal, event)| (*ordinal, without_shown(event, context.was_shown)))
+        .collect();
+    let digest = digest(&own, context.caps.max_digest_tokens);
+    extract(&digest)
+        .into_iter()
+        .take(context.caps.max_entries_per_session)
+        .map(|found| candidate(session, found))
+        .collect()
+}
+
+fn candidate(session: &Session, found: Extracted) -> Candidate {
+    let scope = match &session.project {
+        _ if found.everywhere => Scope::User,
+        Some(project) => Scope::Project(project.clone()),
+        None => Scope::Agent { project: None, agent: session.agent.id.clone() },
+    };
+    Candidate {
+        kind: found.kind,
+        title: found.title,
+        body: found.body,
+        topic_key: found.topic_key,
+        files: found.files,
+        confidence: found.confidence,
+        tags: Vec::new(),
+        evidence: found.evidence.iter().map(|ordinal| format!("{}#{ordinal}", session.key.session)).collect(),
+        origin: found.origin,
+        at: found.at.unwrap_or(session.last_event_at),
+        scope,
+    }
+}
+
+fn is_own_tool(event: &Event) -> bool {
+    event.tool.as_ref().is_some_and(|tool| {
+        let name = tool.name.rsplit("__").next().unwrap_or_default();
+        OWN_TOOLS.contains(&name)
+    })
+}
+
+fn without_shown(event: &Event, was_shown: &dyn Fn(u64) -> bool) -> Event {
+    let mut event = event.clone();
+    event.text = strip_known_lines(&event.text, was_shown).into_owned();
+    if let Some(tool) = &mut event.tool {
+        tool.output = strip_known_lines(&tool.output, was_shown).into_owned();
+    }
+    event
+}

@@ -1,0 +1,159 @@
+//! Which sessions a sweep reads.
+
+use std::collections::BTreeMap;
+
+use doze_core::model::{Mode, ProjectId, Session, SessionEnd, SessionKey};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::Caps;
+
+/// Silence after which a session counts as over although nobody said so (`MODEL`, ruling 10).
+const SILENCE: SignedDuration = SignedDuration::from_mins(10);
+/// Failures from which on a session is not tried in every sweep any more (`MODEL`, ruling 12).
+const BACK_OFF_FROM: u32 = 3;
+/// Failures after which a session is given up; a sweep by hand still tries it.
+pub const MAX_FAILURES: u32 = 8;
+/// The first back-off; it doubles with every further failure.
+const FIRST_BACK_OFF: SignedDuration = SignedDuration::from_hours(8);
+
+/// A session and how far earlier sweeps have read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionState {
+    /// The session.
+    pub session: Session,
+    /// Its rounds at the last checkpoint; 0 when it was never read.
+    pub done_rounds: u64,
+    /// Events below this ordinal have been read.
+    pub done_ordinal: u64,
+    /// Extractions in a row that failed since the checkpoint.
+    pub failures: u32,
+    /// Not before this time, see [`retry_after`].
+    pub next_try_after: Option<Timestamp>,
+}
+
+/// What a sweep does with one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The session.
+    pub key: SessionKey,
+    /// Its project.
+    pub project: Option<ProjectId>,
+    /// Read, or why not.
+    pub outcome: ChoiceOutcome,
+}
+
+/// Read, or why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChoiceOutcome {
+    /// Its events from this ordinal on are to be read.
+    Read {
+        /// The first event that no sweep has read.
+        from_ordinal: u64,
+    },
+    /// It is left for now, or for good.
+    Skip {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+/// When a session that failed `failures` times in a row may be tried again: in the next sweep at first (`None`), from
+/// the third failure on after a pause that doubles.
+pub fn retry_after(failures: u32, now: Timestamp) -> Option<Timestamp> {
+    let doublings = failures.checked_sub(BACK_OFF_FROM)?.min(MAX_FAILURES);
+    now.checked_add(FIRST_BACK_OFF * 2_i32.pow(doublings)).ok()
+}
+
+/// Chooses among the sessions of one mode. First those to read, at most `caps.max_sessions`: the projects take turns,
+/// and of each the session that waits longest comes first, so that neither a busy project nor the same old sessions
+/// fill every sweep. Then those left out, with the reason. Sessions of another mode, of a kind that nothing is learned
+/// from, and those without anything new are not mentioned. `by_hand` also reads sessions that are still open, and
+/// tries again what failed.
+pub fn choose(
+    states: &[SessionState],
+    mode: Mode,
+    now: Timestamp,
+    caps: &Caps,
+    by_hand: bool,
+) -> Vec<Choice> {
+    let mut waiting: BTreeMap<Option<&ProjectId>, Vec<&SessionState>> = BTreeMap::new();
+    let mut skipped = Vec::new();
+    let candidates = states.iter().filter(|state| {
+        state.session.mode == mode
+            && state.session.kind.is_learned_from()
+            && state.session.event_count > state.done_ordinal
+    });
+    for state in candidates {
+        match why_not(state, now, caps, by_hand) {
+            Some(reason) => skipped.push(choice(state, ChoiceOutcome::Skip { reason })),
+            None => waiting.entry(state.session.project.as_ref()).or_default().push(state),
+        }
+    }
+    let in_turn = take_turns(waiting);
+    let (read, later) = in_turn.split_at(in_turn.len().min(caps.max_sessions));
+    let mut choices: Vec<Choice> = read
+        .iter()
+        .map(|state| choice(state, ChoiceOutcome::Read { from_ordinal: state.done_ordinal }))
+        .collect();
+    let full = format!("the sweep reads at most {} sessions; this one comes next", caps.max_sessions);
+    choices.extend(later.iter().map(|state| choice(state, ChoiceOutcome::Skip { reason: full.clone() })));
+    choices.extend(skipped);
+    choices
+}
+
+fn choice(state: &SessionState, outcome: ChoiceOutcome) -> Choice {
+    Choice { key: state.session.key.clone(), project: state.session.project.clone(), outcome }
+}
+
+/// One of each project in turn, oldest first; the project that waits longest begins.
+fn take_turns<'a>(waiting: BTreeMap<Option<&ProjectId>, Vec<&'a SessionState>>) -> Vec<&'a SessionState> {
+    let mut turns: Vec<(usize, &SessionState)> = Vec::new();
+    for mut sessions in waiting.into_values() {
+        sessions.sort_by(|a, b| age_order(a).cmp(&age_order(b)));
+        turns.extend(sessions.into_iter().enumerate());
+    }
+    turns.sort_by(|(turn, a), (other, b)| (turn, age_order(a)).cmp(&(other, age_order(b))));
+    turns.into_iter().map(|(_, state)| state).collect()
+}
+
+fn age_order(state: &SessionState) -> (Timestamp, &SessionKey) {
+    (state.session.last_event_at, &state.session.key)
+}
+
+fn why_not(state: &SessionState, now: Timestamp, caps: &Caps, by_hand: bool) -> Option<String> {
+    let session = &state.session;
+    let rounds = session.rounds.saturating_sub(state.done_rounds);
+    if rounds < caps.min_rounds {
+        let new = if state.done_rounds > 0 { "new " } else { "" };
+        return Some(format!("it has {rounds} {new}rounds, {} are needed", caps.min_rounds));
+    }
+    let age = now.duration_since(session.last_event_at).max(SignedDuration::ZERO);
+    if age > SignedDuration::from_hours(24 * i64::from(caps.max_age_days)) {
+        return Some(format!("it is older than {} days", caps.max_age_days));
+    }
+    if by_hand {
+        return None;
+    }
+    if !is_over(session, now) {
+        return Some("it is still open".to_owned());
+    }
+    if state.failures >= MAX_FAILURES {
+        return Some(format!(
+            "its extraction failed {} times; doze dream by hand tries it again",
+            state.failures
+        ));
+    }
+    let waits = state.next_try_after.filter(|at| *at > now)?;
+    // A pause longer than the longest one that can be set was left by a clock that has been put back since.
+    let longest = retry_after(MAX_FAILURES, now)?;
+    (waits <= longest)
+        .then(|| format!("its extraction failed {} times; it waits for a later sweep", state.failures))
+}
+
+/// Ended, or silent for ten minutes. A time far ahead was told by a clock that has been put back since.
+fn is_over(session: &Session, now: Timestamp) -> bool {
+    let silent = now.duration_since(session.heard_at);
+    matches!(session.ended, Some(SessionEnd::Session | SessionEnd::Quit))
+        || silent >= SILENCE
+        || silent < -SILENCE
+}

@@ -1,0 +1,96 @@
+//! What is read of one session: bounded, with what decides most kept first.
+
+use doze_core::model::{Event, EventKind, Origin};
+use doze_core::tokens;
+
+/// Tokens kept of one prompt, one answer, and each end of a tool's input and output.
+const MAX_PROMPT: usize = 1_500;
+const MAX_ANSWER: usize = 800;
+const MAX_INPUT: usize = 300;
+const MAX_OUTPUT_END: usize = 250;
+/// Characters that are looked at of any text at all.
+const MAX_CHARS: usize = 200_000;
+/// What an event costs beyond its texts.
+const EVENT_COST: usize = 8;
+
+/// The events worth reading, in their order, each cut to a sensible size, together below `max_tokens`. What the person
+/// said comes first, then failures, commits and refusals, then the rest, always the newest first: a long session loses
+/// its uneventful beginning. Injected text and notices are left out.
+pub fn digest(events: &[(u64, Event)], max_tokens: usize) -> Vec<(u64, Event)> {
+    let cut: Vec<(u64, Event, usize)> = events
+        .iter()
+        .filter(|(_, event)| event.origin != Origin::Injected && event.kind != EventKind::Notice)
+        .map(|(ordinal, event)| {
+            let event = cut_event(event);
+            let cost = cost(&event);
+            (*ordinal, event, cost)
+        })
+        .collect();
+    let mut room = max_tokens.saturating_sub(1);
+    let mut kept = vec![false; cut.len()];
+    for rank in 0..=2 {
+        for (at, (_, event, cost)) in cut.iter().enumerate().rev() {
+            if importance(event) == rank && *cost <= room {
+                room -= cost;
+                kept[at] = true;
+            }
+        }
+    }
+    cut.into_iter()
+        .zip(kept)
+        .filter(|(_, kept)| *kept)
+        .map(|((ordinal, event, _), _)| (ordinal, event))
+        .collect()
+}
+
+fn importance(event: &Event) -> u8 {
+    match (event.kind, &event.tool) {
+        (EventKind::Prompt, _) => 0,
+        (EventKind::Commit, _) => 1,
+        (_, Some(tool)) if tool.failed => 1,
+        _ => 2,
+    }
+}
+
+fn cost(event: &Event) -> usize {
+    let tool = event.tool.as_ref();
+    let texts = [event.text.as_str(), event.path.as_deref().unwrap_or_default()];
+    let of_tool = tool.map_or(0, |tool| {
+        tokens::estimate(&tool.name) + tokens::estimate(&tool.input) + tokens::estimate(&tool.output)
+    });
+    EVENT_COST + of_tool + texts.into_iter().map(tokens::estimate).sum::<usize>()
+}
+
+fn cut_event(event: &Event) -> Event {
+    let max = if event.kind == EventKind::Prompt { MAX_PROMPT } else { MAX_ANSWER };
+    let mut event = event.clone();
+    event.text = tokens::cut(first(&event.text), max);
+    if let Some(tool) = &mut event.tool {
+        tool.input = tokens::cut(first(&tool.input), MAX_INPUT);
+        tool.output = both_ends(&tool.output);
+    }
+    event
+}
+
+fn first(text: &str) -> &str {
+    doze_core::text::cut(text, MAX_CHARS)
+}
+
+/// The first and the last tokens of an output: where commands say what they do and how it ended.
+fn both_ends(output: &str) -> String {
+    if output.len() <= MAX_CHARS && tokens::estimate(output) <= 2 * MAX_OUTPUT_END {
+        return output.to_owned();
+    }
+    let head = tokens::cut(first(output), MAX_OUTPUT_END);
+    let mut start = output.len().saturating_sub(MAX_OUTPUT_END * 4);
+    while !output.is_char_boundary(start) {
+        start += 1;
+    }
+    while tokens::estimate(&output[start..]) > MAX_OUTPUT_END {
+        start += (output.len() - start).div_ceil(4);
+        while !output.is_char_boundary(start) {
+            start += 1;
+        }
+    }
+    format!("{head}\n{}", &output[start..])
+}

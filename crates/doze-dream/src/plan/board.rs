@@ -1,0 +1,171 @@
+//! The memories as they stand while a plan is made, with the journal of what was changed and the cap on it.
+
+use std::collections::BTreeMap;
+
+use doze_core::duplicate::{Parts, Relation};
+use doze_core::model::{DreamChange, DreamOp, Kind, Memory, MemoryId, Scope, Status};
+use jiff::Timestamp;
+
+use super::{LeftAlone, Plan, PlanInput};
+
+/// A memory with its text taken apart for comparison.
+pub(super) struct Entry {
+    pub(super) memory: Memory,
+    parts: Texts,
+}
+
+/// A text as it is compared: the body alone, and title and body together.
+pub(super) struct Texts {
+    body: Parts,
+    whole: Parts,
+}
+
+impl Texts {
+    pub(super) fn of(title: &str, body: &str) -> Self {
+        let body_or_title = if body.trim().is_empty() { title } else { body };
+        Self { body: Parts::of(body_or_title), whole: Parts::of(&format!("{title}. {body}")) }
+    }
+
+    /// How `newer` stands to this text: by the bodies, and where these leave it open by all that is said.
+    pub(super) fn relation_to(&self, newer: &Self) -> Relation {
+        match self.body.relation_to(&newer.body) {
+            Relation::Distinct => self.whole.relation_to(&newer.whole),
+            decided => decided,
+        }
+    }
+}
+
+pub(super) struct Board<'a> {
+    pub(super) now: Timestamp,
+    pub(super) entries: Vec<Entry>,
+    new_id: &'a mut dyn FnMut() -> MemoryId,
+    changes: Vec<DreamChange>,
+    left_alone: Vec<LeftAlone>,
+    /// What may still change, and what was changed, by space.
+    room: BTreeMap<Scope, usize>,
+    spent: BTreeMap<Scope, usize>,
+}
+
+impl<'a> Board<'a> {
+    pub(super) fn new(input: &PlanInput<'_>, new_id: &'a mut dyn FnMut() -> MemoryId) -> Self {
+        let mut entries: Vec<Entry> = input
+            .existing
+            .iter()
+            .map(|memory| Entry { parts: Texts::of(&memory.title, &memory.body), memory: memory.clone() })
+            .collect();
+        // The order of the input must not matter.
+        entries.sort_by(|a, b| a.memory.id.cmp(&b.memory.id));
+        let mut active: BTreeMap<Scope, usize> = BTreeMap::new();
+        for entry in entries.iter().filter(|entry| entry.memory.status == Status::Active) {
+            *active.entry(entry.memory.scope.clone()).or_default() += 1;
+        }
+        let spent: BTreeMap<Scope, usize> = input.spent.iter().cloned().collect();
+        let room = active
+            .into_iter()
+            .map(|(scope, count)| {
+                let used = spent.get(&scope).copied().unwrap_or_default();
+                // Those that lost their status earlier today still count as part of the space.
+                let share = (input.caps.max_changed_share * (count + used) as f64).floor() as usize;
+                let room = share.max(input.caps.min_changed).saturating_sub(used);
+                (scope, room)
+            })
+            .collect();
+        Self {
+            now: input.now,
+            entries,
+            new_id,
+            changes: Vec::new(),
+            left_alone: Vec::new(),
+            room,
+            spent: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn mint(&mut self) -> MemoryId {
+        (self.new_id)()
+    }
+
+    /// Takes one change of the cap of a space; says no when it is used up.
+    pub(super) fn may_change(&mut self, scope: &Scope, title: &str) -> bool {
+        // A space that held nothing active at first has nothing to lose.
+        if let Some(room) = self.room.get_mut(scope) {
+            if *room == 0 {
+                self.leave(
+                    title,
+                    "this sweep has changed as much of its space as one may; the next one goes on",
+                );
+                return false;
+            }
+            *room -= 1;
+            *self.spent.entry(scope.clone()).or_default() += 1;
+        }
+        true
+    }
+
+    pub(super) fn leave(&mut self, title: &str, reason: &str) {
+        self.left_alone.push(LeftAlone { title: title.to_owned(), reason: reason.to_owned() });
+    }
+
+    /// Adds a record.
+    pub(super) fn add(&mut self, op: DreamOp, memory: Memory, because: String, evidence: Vec<String>) {
+        self.entries.push(Entry { parts: Texts::of(&memory.title, &memory.body), memory: memory.clone() });
+        self.changes.push(DreamChange { op, before: None, after: memory, because, evidence });
+    }
+
+    /// Replaces the record at a place.
+    pub(super) fn change(
+        &mut self,
+        at: usize,
+        op: DreamOp,
+        after: Memory,
+        because: String,
+        evidence: Vec<String>,
+    ) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        if entry.memory.title != after.title || entry.memory.body != after.body {
+            entry.parts = Texts::of(&after.title, &after.body);
+        }
+        let before = std::mem::replace(&mut entry.memory, after.clone());
+        self.changes.push(DreamChange { op, before: Some(before), after, because, evidence });
+    }
+
+    /// How a text stands to the record at a place.
+    pub(super) fn relation(&self, at: usize, newer: &Texts) -> Relation {
+        self.entries.get(at).map_or(Relation::Distinct, |entry| entry.parts.relation_to(newer))
+    }
+
+    /// How the record at `newer` stands to the one at `older`.
+    pub(super) fn relation_between(&self, older: usize, newer: usize) -> Relation {
+        self.entries.get(newer).map_or(Relation::Distinct, |entry| self.relation(older, &entry.parts))
+    }
+
+    /// The places of a space's records that satisfy a condition.
+    pub(super) fn places(&self, scope: &Scope, is_wanted: impl Fn(&Memory) -> bool) -> Vec<usize> {
+        self.entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.memory.scope == *scope && is_wanted(&entry.memory))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    pub(super) fn into_plan(self) -> Plan {
+        Plan { changes: self.changes, left_alone: self.left_alone, spent: self.spent.into_iter().collect() }
+    }
+}
+
+/// Kinds that state how something shall be: one of them can take the place of another.
+const RULES: &[Kind] = &[
+    Kind::Convention,
+    Kind::Preference,
+    Kind::Decision,
+    Kind::Spec,
+    Kind::Command,
+    Kind::Fact,
+    Kind::Profile,
+];
+
+/// Whether a memory of one kind can say the same as, or replace, one of another.
+pub(super) fn comparable(a: Kind, b: Kind) -> bool {
+    a == b || (RULES.contains(&a) && RULES.contains(&b))
+}

@@ -1,0 +1,95 @@
+//! What a sweep changes: new findings settled against what is known, then the spaces tidied.
+
+mod board;
+mod settle;
+mod tidy;
+
+use doze_core::model::{AgentRef, DreamChange, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification};
+use jiff::Timestamp;
+
+use crate::{Candidate, Caps};
+use board::Board;
+
+/// A candidate with the session it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateOf {
+    /// The session.
+    pub session: SessionKey,
+    /// Whose session it is.
+    pub owner: OwnerId,
+    /// The agent that ran it.
+    pub agent: AgentRef,
+    /// Its task, if any.
+    pub task: Option<String>,
+    /// Memories that were put before the agent in that session: its own words are no evidence for them.
+    pub shown: Vec<MemoryId>,
+    /// Found by rule or by a model.
+    pub found_by: Verification,
+    /// What it offers.
+    pub candidate: Candidate,
+}
+
+/// What a plan is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// Every memory of one owner in the touched spaces, whatever its status: what was marked wrong must not come back,
+    /// and what was superseded tells that its evidence is known.
+    pub existing: &'a [Memory],
+    /// What the sessions of the sweep offer.
+    pub candidates: &'a [CandidateOf],
+    /// Changes that earlier sweeps of the same day made in these spaces and that count against the cap, so that many
+    /// sweeps in a row cannot do what one may not.
+    pub spent: &'a [(Scope, usize)],
+    /// The wall clock.
+    pub now: Timestamp,
+    /// The bounds of the sweep.
+    pub caps: &'a Caps,
+}
+
+/// What was found and not kept, or due and not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// The title of the finding or memory.
+    pub title: String,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// The changes of a sweep in the order in which they are to be applied; the journal keeps them in that order. Several
+/// changes may touch one record, each beginning where the last one ended.
+///
+/// A finding under a known topic key keeps the record and its id; the former text becomes a record of its own, which
+/// is the change with op `supersede` and no `before`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    /// What changes.
+    pub changes: Vec<DreamChange>,
+    /// What does not, though it might have.
+    pub left_alone: Vec<LeftAlone>,
+    /// Per space the changes in `changes` that count against the cap: to be handed in again as
+    /// [`PlanInput::spent`].
+    pub spent: Vec<(Scope, usize)>,
+}
+
+/// Makes the plan. `new_id` mints ids. Nothing is deleted, no memory that a person wrote or pinned is touched, and in
+/// no space more than `max(caps.min_changed, caps.max_changed_share of its active memories)` lose their text or
+/// status. Over its own result, with [`Plan::spent`] handed in, a second plan is empty.
+pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan {
+    let mut board = Board::new(input, new_id);
+    let mut findings: Vec<&CandidateOf> = input.candidates.iter().collect();
+    // Oldest first: where two sessions disagree the later one has the last word.
+    findings.sort_by(|a, b| {
+        (a.candidate.at, &a.session, &a.candidate.evidence).cmp(&(
+            b.candidate.at,
+            &b.session,
+            &b.candidate.evidence,
+        ))
+    });
+    for finding in findings {
+        settle::settle(&mut board, finding);
+    }
+    tidy::merge(&mut board);
+    tidy::promote(&mut board);
+    tidy::retire(&mut board);
+    board.into_plan()
+}

@@ -1,0 +1,265 @@
+//! One finding against what is known: add, reinforce, replace, or leave alone.
+
+use doze_core::duplicate::Relation;
+use doze_core::model::{DreamOp, Face, Kind, Memory, Origin, Scope, Source, Status, content_hash};
+use doze_core::text;
+
+use super::CandidateOf;
+use super::board::{Board, Texts, comparable};
+
+/// Confidence gained by independent evidence (S1.18); never above what a rule may claim at all.
+const CONFIDENCE_STEP: f64 = 0.1;
+const MAX_CONFIDENCE: f64 = 1.0;
+/// The range a finding begins in (S1.11).
+const FIRST_CONFIDENCE: std::ops::RangeInclusive<f64> = 0.3..=0.9;
+/// Evidence kept of one memory; a fact proved this often needs no more.
+pub(super) const MAX_EVIDENCE: usize = 64;
+/// Bounds of what is kept (S1.17), in characters and items.
+const MAX_TITLE: usize = 120;
+const MAX_BODY: usize = 800;
+const MAX_TOPIC: usize = 80;
+const MAX_FILES: usize = 20;
+
+/// Settles one finding.
+pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
+    let candidate = &finding.candidate;
+    let title = candidate.title.clone();
+    if candidate.title.trim().is_empty() && candidate.body.trim().is_empty() {
+        return;
+    }
+    if !is_trusted(candidate.kind, candidate.origin) {
+        return board
+            .leave(&title, "it comes from what a tool or a page printed; accept it with doze review");
+    }
+    if matches!(candidate.scope, Scope::Bank) {
+        return board.leave(&title, "nothing is learned into the bank");
+    }
+    let everywhere = board.places(&candidate.scope, |_| true);
+    let is_known = everywhere.iter().any(|at| {
+        let events = &board.entries[*at].memory.source.events;
+        !candidate.evidence.is_empty() && candidate.evidence.iter().all(|event| events.contains(event))
+    });
+    if is_known {
+        return;
+    }
+    let texts = Texts::of(&candidate.title, &candidate.body);
+    let places = board.places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind));
+    let of = |board: &Board<'_>, status: Status, relation: Relation| {
+        places
+            .iter()
+            .copied()
+            .find(|at| board.entries[*at].memory.status == status && board.relation(*at, &texts) == relation)
+    };
+    let by_topic = candidate.topic_key.as_ref().and_then(|topic| {
+        everywhere.iter().copied().find(|at| {
+            let memory = &board.entries[*at].memory;
+            memory.status == Status::Active && memory.topic_key.as_ref() == Some(topic)
+        })
+    });
+    if let Some(at) = by_topic {
+        return match board.relation(at, &texts) {
+            Relation::Duplicate => reinforce(board, at, finding),
+            relation => replace_text(board, at, finding, relation),
+        };
+    }
+    if let Some(at) = of(board, Status::Active, Relation::Duplicate) {
+        return reinforce(board, at, finding);
+    }
+    if of(board, Status::Retracted, Relation::Duplicate).is_some() {
+        return board.leave(&title, "it was marked wrong");
+    }
+    if of(board, Status::Proposed, Relation::Duplicate).is_some() {
+        return board.leave(&title, "it waits for doze review");
+    }
+    if let Some(at) = of(board, Status::Stale, Relation::Duplicate) {
+        return reinforce(board, at, finding);
+    }
+    if let Some(at) = of(board, Status::Active, Relation::Update) {
+        return supersede(board, at, finding);
+    }
+    if of(board, Status::Superseded, Relation::Duplicate)
+        .is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at)
+    {
+        return board.leave(&title, "something newer replaced it");
+    }
+    let memory = memory_of(board, finding);
+    board.add(DreamOp::Add, memory, because(finding), candidate.evidence.clone());
+}
+
+/// `MODEL`, ruling 18: tools and pages can prove a lesson or a quirk, nothing else.
+fn is_trusted(kind: Kind, origin: Origin) -> bool {
+    match origin {
+        Origin::Person | Origin::Agent => true,
+        Origin::Tool | Origin::Web => matches!(kind, Kind::Lesson | Kind::EnvQuirk),
+        Origin::Injected => false,
+    }
+}
+
+/// Another session says the same.
+fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
+    let candidate = &finding.candidate;
+    let known = &board.entries[at].memory;
+    let prefix = format!("{}#", finding.session.session);
+    let counted = known.source.events.iter().any(|event| event.starts_with(&prefix));
+    let echo =
+        finding.shown.contains(&known.id) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
+    let reason = if known.is_protected() {
+        "it is known, and a person vouches for it"
+    } else if counted || known.source.events.len() >= MAX_EVIDENCE {
+        "it is known already"
+    } else if echo {
+        "the agent repeats what it was shown"
+    } else {
+        let mut after = known.clone();
+        after.status = Status::Active;
+        after.reinforce_count = after.reinforce_count.saturating_add(1);
+        after.evidence_count = after.evidence_count.saturating_add(1);
+        after.confidence = (after.confidence + CONFIDENCE_STEP).min(MAX_CONFIDENCE);
+        after.last_confirmed_at = after.last_confirmed_at.max(candidate.at);
+        after.source.events.extend(candidate.evidence.iter().cloned());
+        let because = format!("said again, now {} times; {}", after.reinforce_count, because(finding));
+        return board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());
+    };
+    board.leave(&candidate.title, reason);
+}
+
+/// A finding under a known topic: the record keeps its id and takes the new text; the old text stays as history
+/// (`MODEL`, ruling 5; S1.18).
+fn replace_text(board: &mut Board<'_>, at: usize, finding: &CandidateOf, relation: Relation) {
+    let candidate = &finding.candidate;
+    if !may_replace(board, at, finding) {
+        return;
+    }
+    let before = board.entries[at].memory.clone();
+    let fresh = memory_of(board, finding);
+    let mut history = before.clone();
+    history.id = fresh.id.clone();
+    history.status = Status::Superseded;
+    history.superseded_by = Some(before.id.clone());
+    let mut after = before.clone();
+    after.title = fresh.title;
+    after.body = fresh.body;
+    after.files = fresh.files;
+    after.content_hash = content_hash(after.kind.as_str(), &after.title, &after.body);
+    after.confidence = (before.confidence + CONFIDENCE_STEP).min(MAX_CONFIDENCE);
+    after.evidence_count = before.evidence_count.saturating_add(1);
+    after.last_confirmed_at = before.last_confirmed_at.max(candidate.at);
+    after.updated_at = board.now;
+    after.source.events = joined(&before.source.events, &candidate.evidence);
+    let op = if relation == Relation::Update { DreamOp::Supersede } else { DreamOp::Merge };
+    let was = format!("was \"{}\"; {}", short(&before), because(finding));
+    board.change(at, op, after, was, candidate.evidence.clone());
+    board.add(
+        DreamOp::Supersede,
+        history,
+        "the former text is kept as history".to_owned(),
+        candidate.evidence.clone(),
+    );
+}
+
+/// A finding that says something newer about the same thing.
+fn supersede(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
+    let candidate = &finding.candidate;
+    if !may_replace(board, at, finding) {
+        return;
+    }
+    let mut old = board.entries[at].memory.clone();
+    let mut new = memory_of(board, finding);
+    // The key goes over, so that one active record holds it.
+    new.topic_key = new.topic_key.or_else(|| old.topic_key.clone());
+    let because = format!("was \"{}\"; {}", short(&old), because(finding));
+    old.status = Status::Superseded;
+    old.superseded_by = Some(new.id.clone());
+    let replaced = format!("replaced by \"{}\"", short(&new));
+    board.change(at, DreamOp::Supersede, old, replaced, candidate.evidence.clone());
+    board.add(DreamOp::Add, new, because, candidate.evidence.clone());
+}
+
+/// Only what no person vouches for, only by something newer, only within the cap.
+fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool {
+    let candidate = &finding.candidate;
+    let old = board.entries[at].memory.clone();
+    if old.is_protected() {
+        board.leave(&candidate.title, "it contradicts what a person vouches for; only they can change that");
+        false
+    } else if old.last_confirmed_at > candidate.at {
+        board.leave(&candidate.title, "something newer is known");
+        false
+    } else {
+        board.may_change(&old.scope, &candidate.title)
+    }
+}
+
+fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
+    let candidate = &finding.candidate;
+    let title = text::cut_ellipsis(&text::one_line(&candidate.title), MAX_TITLE).into_owned();
+    let body = text::cut_ellipsis(text::clean(&candidate.body).trim(), MAX_BODY).into_owned();
+    Memory {
+        id: board.mint(),
+        owner: finding.owner.clone(),
+        scope: candidate.scope.clone(),
+        face: Face::Project,
+        kind: candidate.kind,
+        native_kind: None,
+        content_hash: content_hash(candidate.kind.as_str(), &title, &body),
+        title,
+        body,
+        tags: candidate.tags.clone(),
+        topic_key: candidate.topic_key.as_ref().map(|key| text::cut(key, MAX_TOPIC).to_owned()),
+        files: candidate.files.iter().take(MAX_FILES).cloned().collect(),
+        confidence: if candidate.confidence.is_finite() {
+            candidate.confidence.clamp(*FIRST_CONFIDENCE.start(), *FIRST_CONFIDENCE.end())
+        } else {
+            0.6
+        },
+        evidence_count: 1,
+        reinforce_count: 1,
+        applied_count: 0,
+        confirmed_by: Vec::new(),
+        pinned: false,
+        status: Status::Active,
+        superseded_by: None,
+        verification: finding.found_by,
+        source: Source {
+            agent: Some(finding.agent.clone()),
+            session: Some(finding.session.session.clone()),
+            task: finding.task.clone(),
+            team: None,
+            events: candidate.evidence.iter().take(MAX_EVIDENCE).cloned().collect(),
+        },
+        contexts: Vec::new(),
+        created_at: candidate.at,
+        updated_at: board.now,
+        last_confirmed_at: candidate.at,
+        file_ref: None,
+    }
+}
+
+/// The events of both, without repetition, the later ones kept when there are too many.
+pub(super) fn joined(old: &[String], new: &[String]) -> Vec<String> {
+    let mut events = old.to_vec();
+    events.extend(new.iter().filter(|event| !old.contains(event)).cloned());
+    events.split_off(events.len().saturating_sub(MAX_EVIDENCE))
+}
+
+/// Where a finding comes from, in one sentence.
+fn because(finding: &CandidateOf) -> String {
+    let candidate = &finding.candidate;
+    let who = match (candidate.origin, candidate.kind) {
+        (Origin::Person, _) => "said by the person",
+        (Origin::Agent, Kind::Command) => "run successfully",
+        (Origin::Agent, _) => "stated by the agent",
+        (Origin::Tool, Kind::EnvQuirk) => "proved by a command's output",
+        (Origin::Tool, _) => "seen to fail and then to work",
+        (Origin::Web | Origin::Injected, _) => "read on a page",
+    };
+    let places: Vec<&str> =
+        candidate.evidence.iter().filter_map(|event| event.rsplit_once('#')).map(|(_, n)| n).collect();
+    let places = if places.is_empty() { String::new() } else { format!(" #{}", places.join(", #")) };
+    format!("{who} in {}{places}", finding.session.session)
+}
+
+pub(super) fn short(memory: &Memory) -> String {
+    let says = if memory.title.trim().is_empty() { &memory.body } else { &memory.title };
+    text::cut_ellipsis(&text::one_line(says), 80).into_owned()
+}

@@ -1,0 +1,265 @@
+//! Upkeep of a space: one record for what was said twice, a wider space for what many found, rest for what nobody
+//! confirmed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use doze_core::duplicate::Relation;
+use doze_core::model::{DreamOp, Face, Kind, Memory, Scope, Status, content_hash};
+use doze_core::promote::{self as office, Promotion};
+use jiff::SignedDuration;
+
+use super::board::Board;
+use super::settle::{joined, short};
+
+/// Records of one kind in one space that are compared with each other, the last confirmed ones; the work grows with
+/// the square of it.
+const MAX_COMPARED: usize = 400;
+/// A memory as sure as this is not retired for want of confirmation.
+const SURE: f64 = 0.8;
+
+/// Faces whose records a dream may tidy. The bank is the person's, workspace memory has its truth in files, working
+/// memory its own rules.
+fn is_tidied(memory: &Memory) -> bool {
+    matches!(memory.face, Face::Office | Face::Project) && !matches!(memory.scope, Scope::Bank)
+}
+
+/// Makes one of what stands twice in a space: the better record stays, the other one points to it.
+pub(super) fn merge(board: &mut Board<'_>) {
+    let mut groups: BTreeMap<(Scope, Kind), Vec<usize>> = BTreeMap::new();
+    for (at, entry) in board.entries.iter().enumerate() {
+        if entry.memory.status == Status::Active && is_tidied(&entry.memory) {
+            groups.entry((entry.memory.scope.clone(), entry.memory.kind)).or_default().push(at);
+        }
+    }
+    for mut places in groups.into_values() {
+        let memory = |board: &Board<'_>, at: usize| board.entries[at].memory.clone();
+        places.sort_by(|a, b| {
+            let (a, b) = (&board.entries[*a].memory, &board.entries[*b].memory);
+            b.last_confirmed_at.cmp(&a.last_confirmed_at).then_with(|| a.id.cmp(&b.id))
+        });
+        places.truncate(MAX_COMPARED);
+        // The better ones first: a record is only ever merged into a better one.
+        places.sort_by(|a, b| standing(&board.entries[*b].memory).cmp(&standing(&board.entries[*a].memory)));
+        let mut kept: Vec<usize> = Vec::new();
+        for at in places {
+            let twin = kept.iter().copied().find(|better| {
+                !board.entries[at].memory.is_protected()
+                    && topics_agree(&board.entries[*better].memory, &board.entries[at].memory)
+                    && board.relation_between(*better, at) == Relation::Duplicate
+                    && board.relation_between(at, *better) == Relation::Duplicate
+            });
+            let Some(better) = twin else {
+                kept.push(at);
+                continue;
+            };
+            let (worse, into) = (memory(board, at), memory(board, better));
+            if !board.may_change(&worse.scope, &short(&worse)) {
+                kept.push(at);
+                continue;
+            }
+            absorb(board, better, at, &into, &worse);
+        }
+    }
+}
+
+/// Protected before others, then by evidence and confidence, then the elder.
+fn standing(
+    memory: &Memory,
+) -> (bool, u32, u64, std::cmp::Reverse<jiff::Timestamp>, std::cmp::Reverse<String>) {
+    let confidence = (memory.confidence.clamp(0.0, 1.0) * 1_000_000.0) as u64;
+    let evidence = memory.evidence_count.max(memory.reinforce_count);
+    let id = memory.id.as_str().to_owned();
+    (memory.is_protected(), evidence, confidence, std::cmp::Reverse(memory.created_at), std::cmp::Reverse(id))
+}
+
+fn topics_agree(a: &Memory, b: &Memory) -> bool {
+    a.topic_key.is_none() || b.topic_key.is_none() || a.topic_key == b.topic_key
+}
+
+fn absorb(board: &mut Board<'_>, better: usize, at: usize, into: &Memory, worse: &Memory) {
+    let evidence = worse.source.events.clone();
+    if !into.is_protected() {
+        let mut after = into.clone();
+        after.evidence_count = into.evidence_count.saturating_add(worse.evidence_count);
+        after.reinforce_count = into.reinforce_count.saturating_add(worse.reinforce_count);
+        after.confidence = into.confidence.max(worse.confidence);
+        after.last_confirmed_at = into.last_confirmed_at.max(worse.last_confirmed_at);
+        after.topic_key = into.topic_key.clone().or_else(|| worse.topic_key.clone());
+        after.source.events = joined(&into.source.events, &worse.source.events);
+        for agent in &worse.confirmed_by {
+            if !after.confirmed_by.contains(agent) {
+                after.confirmed_by.push(agent.clone());
+            }
+        }
+        let because = format!("says the same as \"{}\"; no number, name or negation differs", short(worse));
+        board.change(better, DreamOp::Merge, after, because, evidence.clone());
+    }
+    let mut after = worse.clone();
+    after.status = Status::Superseded;
+    after.superseded_by = Some(into.id.clone());
+    board.change(at, DreamOp::Merge, after, format!("merged into \"{}\"", short(into)), evidence);
+}
+
+/// Shares with the project what an agent knows well or a second agent found on its own (S0.34, S0.35).
+pub(super) fn promote(board: &mut Board<'_>) {
+    let facts: Vec<usize> = (0..board.entries.len())
+        .filter(|at| {
+            let memory = &board.entries[*at].memory;
+            memory.face == Face::Office
+                && memory.status == Status::Active
+                && matches!(memory.scope, Scope::Agent { project: Some(_), .. })
+        })
+        .collect();
+    for &at in &facts {
+        let fact = with_finders(board, at, &facts);
+        let Some(project) = fact.scope.project().cloned() else { continue };
+        let scope = Scope::Project(project);
+        let shared_at = board.places(&scope, |memory| memory.face == Face::Office);
+        // What was shared once and then retired, replaced or marked wrong is not shared a second time.
+        let was_shared = shared_at.iter().any(|place| {
+            board.entries[*place].memory.status != Status::Active
+                && board.relation_between(*place, at) == Relation::Duplicate
+        });
+        if was_shared {
+            continue;
+        }
+        let shared: Vec<Memory> =
+            shared_at.iter().map(|place| board.entries[*place].memory.clone()).collect();
+        let place_of = |id| shared_at.iter().copied().find(|place| board.entries[*place].memory.id == id);
+        match office::promote(&shared, &fact) {
+            Promotion::No => {}
+            Promotion::Confirm { id, agents } => {
+                let Some(place) = place_of(id) else { continue };
+                let mut after = board.entries[place].memory.clone();
+                if after.is_protected() {
+                    continue;
+                }
+                office::confirm(&mut after, &agents, fact.last_confirmed_at);
+                let because = format!("found independently by {}", agents.join(", "));
+                board.change(place, DreamOp::Reinforce, after, because, fact.source.events.clone());
+            }
+            Promotion::Supersede(id) => {
+                let Some(place) = place_of(id) else { continue };
+                let old = board.entries[place].memory.clone();
+                if old.last_confirmed_at > fact.last_confirmed_at {
+                    continue;
+                }
+                share(
+                    board,
+                    &fact,
+                    scope,
+                    Some((place, "a newer shared fact replaced it", Status::Superseded)),
+                );
+            }
+            Promotion::Add { evict } => {
+                let evict = evict
+                    .and_then(place_of)
+                    .map(|place| (place, "it made room for a fact that is known better", Status::Stale));
+                share(board, &fact, scope, evict);
+            }
+        }
+    }
+}
+
+/// The fact with those other agents of its project among its finders that know the same.
+fn with_finders(board: &Board<'_>, at: usize, facts: &[usize]) -> Memory {
+    let mut fact = board.entries[at].memory.clone();
+    let project = fact.scope.project().cloned();
+    let others: BTreeSet<String> = facts
+        .iter()
+        .filter(|other| {
+            let memory = &board.entries[**other].memory;
+            memory.scope.project() == project.as_ref()
+                && memory.scope.agent() != fact.scope.agent()
+                && board.relation_between(**other, at) == Relation::Duplicate
+        })
+        .filter_map(|other| board.entries[*other].memory.scope.agent().map(|agent| agent.as_str().to_owned()))
+        .collect();
+    fact.confirmed_by
+        .extend(others.into_iter().filter(|agent| !board.entries[at].memory.confirmed_by.contains(agent)));
+    fact
+}
+
+fn share(board: &mut Board<'_>, fact: &Memory, scope: Scope, goes: Option<(usize, &str, Status)>) {
+    if let Some((place, ..)) = goes {
+        let old = board.entries[place].memory.clone();
+        if old.is_protected() || !board.may_change(&old.scope, &short(&old)) {
+            return;
+        }
+    }
+    let mut shared = fact.clone();
+    shared.id = board.mint();
+    shared.scope = scope;
+    shared.topic_key = None;
+    if let Some(agent) = fact
+        .scope
+        .agent()
+        .map(|agent| agent.as_str().to_owned())
+        .filter(|agent| !shared.confirmed_by.contains(agent))
+    {
+        shared.confirmed_by.insert(0, agent);
+    }
+    shared.content_hash = content_hash(shared.kind.as_str(), &shared.title, &shared.body);
+    shared.updated_at = board.now;
+    if let Some((place, because, status)) = goes {
+        let mut old = board.entries[place].memory.clone();
+        old.status = status;
+        old.superseded_by = (status == Status::Superseded).then(|| shared.id.clone());
+        let op = if status == Status::Superseded { DreamOp::Supersede } else { DreamOp::Retire };
+        board.change(place, op, old, because.to_owned(), fact.source.events.clone());
+    }
+    let because = if shared.confirmed_by.len() >= 2 {
+        format!("found independently by {}", shared.confirmed_by.join(", "))
+    } else {
+        format!("seen {} times", fact.reinforce_count)
+    };
+    let evidence = fact.source.events.clone();
+    board.add(DreamOp::Promote, shared, because, evidence);
+}
+
+/// Days without any confirmation after which a memory of a kind is no longer sure. The world changes faster than
+/// taste: machines within half a year, code within one, people hardly.
+fn lifetime_days(kind: Kind) -> i64 {
+    match kind {
+        Kind::EnvQuirk | Kind::Context | Kind::Log => 180,
+        Kind::Command => 270,
+        Kind::Lesson | Kind::Fact | Kind::Ownership | Kind::Member => 365,
+        Kind::Decision | Kind::Spec | Kind::Convention => 540,
+        Kind::Preference | Kind::Profile => 730,
+    }
+}
+
+/// Makes stale what was seen once, long ago, and never confirmed nor found helpful since. The longest silent go first.
+pub(super) fn retire(board: &mut Board<'_>) {
+    let mut due: Vec<usize> =
+        (0..board.entries.len()).filter(|at| is_due(&board.entries[*at].memory, board.now)).collect();
+    due.sort_by_key(|at| {
+        let memory = &board.entries[*at].memory;
+        (memory.last_confirmed_at, memory.id.clone())
+    });
+    for at in due {
+        let mut after = board.entries[at].memory.clone();
+        if !board.may_change(&after.scope, &short(&after)) {
+            continue;
+        }
+        let days = lifetime_days(after.kind);
+        after.status = Status::Stale;
+        let because = format!("seen once and not confirmed for more than {days} days");
+        let evidence = after.source.events.clone();
+        board.change(at, DreamOp::Retire, after, because, evidence);
+    }
+}
+
+fn is_due(memory: &Memory, now: jiff::Timestamp) -> bool {
+    let silent = now.duration_since(memory.last_confirmed_at);
+    memory.status == Status::Active
+        && is_tidied(memory)
+        && !memory.is_protected()
+        && memory.evidence_count <= 1
+        && memory.reinforce_count <= 1
+        && memory.applied_count == 0
+        && memory.confirmed_by.len() < 2
+        && memory.confidence < SURE
+        && memory.last_confirmed_at <= memory.created_at
+        && silent > SignedDuration::from_hours(24 * lifetime_days(memory.kind))
+}

@@ -1,0 +1,126 @@
+//! When the next sweep is due, and why it did not run yet. Pure: wall-clock time, randomness and load are handed in.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Time after the daemon's start before the first sweep (S3.11).
+pub const INITIAL_DELAY: SignedDuration = SignedDuration::from_secs(120);
+/// The shortest interval that is accepted.
+pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+/// How soon a sweep that met a busy agent looks again; it doubles up to [`MAX_BUSY_PAUSE`].
+const BUSY_PAUSE: SignedDuration = SignedDuration::from_mins(2);
+const MAX_BUSY_PAUSE: SignedDuration = SignedDuration::from_mins(30);
+/// Sweeps in a row that failed or found nothing before the interval grows, and how often it doubles at most.
+const PATIENCE: u32 = 3;
+const MAX_DOUBLINGS: u32 = 3;
+/// The part of the interval that the jitter may add, and its bound, so that machines do not sweep in step.
+const JITTER_PART: i32 = 20;
+const MAX_JITTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// What is known when somebody asks whether to dream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct State {
+    /// Dreaming is on for this mode.
+    pub enabled: bool,
+    /// The configured interval; shorter than [`MIN_INTERVAL`] counts as that.
+    pub interval: SignedDuration,
+    /// When the daemon started.
+    pub started_at: Timestamp,
+    /// When the last sweep began, as the journal has it.
+    pub last_run: Option<Timestamp>,
+    /// Sweeps in a row that failed.
+    pub failed: u32,
+    /// Sweeps in a row that found nothing to do.
+    pub empty: u32,
+    /// An agent is at work.
+    pub busy: bool,
+    /// Times in a row that a due sweep met a busy agent.
+    pub busy_times: u32,
+    /// doze is paused until then.
+    pub paused_until: Option<Timestamp>,
+    /// Drawn once per sweep by the caller; the same number gives the same due time.
+    pub random: u32,
+}
+
+/// Whether to sweep now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Now.
+    Run,
+    /// Not now.
+    Wait {
+        /// When to ask again; `None` when only a change of configuration helps.
+        until: Option<Timestamp>,
+        /// Why, in one sentence.
+        why_not: String,
+    },
+}
+
+/// Decides. Runs that were missed (sleep, power off) make one sweep, because the next due time counts from the last
+/// run and not from the times in between.
+pub fn decide(state: &State, now: Timestamp) -> Verdict {
+    if !state.enabled {
+        return wait(None, "dreaming is off for this mode (dream.enabled)".to_owned());
+    }
+    if let Some(until) = state.paused_until.filter(|until| *until > now) {
+        return wait(Some(until), format!("doze is paused until {until}"));
+    }
+    let due = due(state, now);
+    if due > now {
+        return wait(Some(due), why_later(state, due.duration_since(now)));
+    }
+    if state.busy {
+        let pause = (BUSY_PAUSE * 2_i32.pow(state.busy_times.min(8))).min(MAX_BUSY_PAUSE);
+        return wait(later(now, pause), "an agent is at work; the sweep waits for a quiet moment".to_owned());
+    }
+    Verdict::Run
+}
+
+/// The due time: interval and jitter after the last run, longer after failures, never before the initial delay. A
+/// last run that lies ahead was told by a clock that has been put back since and counts as none; and nothing is ever
+/// due later than one (backed-off) interval from now.
+pub fn due(state: &State, now: Timestamp) -> Timestamp {
+    let pause = pause(state);
+    let started_at = state.started_at.min(now);
+    let after_start = later(started_at, INITIAL_DELAY).unwrap_or(now);
+    let after_last =
+        state.last_run.filter(|last| *last <= now).and_then(|last| later(last, pause)).unwrap_or(after_start);
+    after_last.max(after_start).min(later(now, pause.max(INITIAL_DELAY)).unwrap_or(now))
+}
+
+fn pause(state: &State) -> SignedDuration {
+    let interval = state.interval.max(MIN_INTERVAL);
+    let doublings = state.failed.max(state.empty).saturating_sub(PATIENCE - 1).min(MAX_DOUBLINGS);
+    let jitter = (interval / JITTER_PART).min(MAX_JITTER).as_secs();
+    let jitter = SignedDuration::from_secs(jitter * i64::from(state.random) / i64::from(u32::MAX));
+    SignedDuration::from_secs(interval.as_secs().saturating_mul(1 << doublings)).saturating_add(jitter)
+}
+
+fn why_later(state: &State, left: SignedDuration) -> String {
+    let left = in_words(left);
+    match (state.last_run, state.failed, state.empty) {
+        (None, ..) => format!("the daemon has just started; the first sweep is in {left}"),
+        (_, failed, _) if failed >= PATIENCE => {
+            format!("the last {failed} sweeps failed; the next one is in {left}")
+        }
+        (_, _, empty) if empty >= PATIENCE => {
+            format!("the last {empty} sweeps found nothing new; the next one is in {left}")
+        }
+        _ => format!("the next sweep is in {left}"),
+    }
+}
+
+fn in_words(left: SignedDuration) -> String {
+    match left.as_mins() {
+        0 => format!("{} s", left.as_secs().max(1)),
+        minutes @ 1..120 => format!("{minutes} min"),
+        minutes => format!("{} h", minutes / 60),
+    }
+}
+
+fn wait(until: Option<Timestamp>, why_not: String) -> Verdict {
+    Verdict::Wait { until, why_not }
+}
+
+fn later(time: Timestamp, pause: SignedDuration) -> Option<Timestamp> {
+    time.checked_add(pause).ok()
+}
