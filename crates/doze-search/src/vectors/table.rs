@@ -27,6 +27,13 @@ pub(super) struct Entry {
     at_ms: i64,
 }
 
+impl Entry {
+    /// It was not removed or replaced.
+    pub(super) fn is_alive(&self) -> bool {
+        self.rows > 0
+    }
+}
+
 /// A name for every string, so that comparing is comparing numbers.
 #[derive(Debug, Default)]
 struct Names(HashMap<String, u32>);
@@ -197,7 +204,7 @@ impl Table {
 
     /// The places of living documents.
     pub(super) fn living(&self) -> impl Iterator<Item = u32> {
-        (0u32..).zip(&self.entries).filter(|(_, entry)| entry.rows > 0).map(|(place, _)| place)
+        (0u32..).zip(&self.entries).filter(|(_, entry)| entry.is_alive()).map(|(place, _)| place)
     }
 
     /// The place of a document by the key that [`Table::keys`] gives.
@@ -259,7 +266,7 @@ impl Admission<'_> {
     #[inline]
     pub(super) fn admits(&self, entry: &Entry) -> bool {
         let filter = self.filter;
-        entry.rows > 0
+        entry.is_alive()
             && self.spaces[entry.space as usize]
             && filter.kinds.contains(entry.kind)
             && self.project.is_none_or(|project| project.is_some() && entry.project == project)
