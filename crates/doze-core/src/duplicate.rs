@@ -185,7 +185,7 @@ static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
 /// What [`Parts::frame`] leaves out: negations, their opposites and the auxiliaries round them.
 static POLAR: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"\b(?:not|never|no longer|no|without|cannot|can't|don't|do not|does not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
+        r"\b(?:before|after|not|never|no longer|no|without|cannot|can't|don't|do not|does not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
         r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不|要|",
         r"必ず|常に|しない|ない|ません|항상|반드시|절대"
     ))

@@ -16,3 +16,5 @@ pub mod tokens;
 pub mod duplicate;
 pub mod injected;
 pub mod promote;
+pub mod facts;
+pub mod summary;
