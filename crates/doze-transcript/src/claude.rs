@@ -31,7 +31,7 @@ pub(crate) fn record(value: &Value, out: &mut Out<'_>) {
     let kind = string(value, "type");
     let stamp = Stamp::new(string(value, "timestamp"), string(value, "cwd"));
     if kind == "progress" {
-        return progress(value, out, stamp);
+        return progress(value, out);
     }
     if matches!(kind, "user" | "assistant") {
         out.tally.thread(flag(value, "isSidechain"));
@@ -72,6 +72,7 @@ fn envelope(value: &Value, out: &mut Out<'_>) {
 /// Reads a helper's message: its tools and tokens are counted, its files and commits told.
 pub(crate) fn sidechain(message: Option<&Value>, out: &mut Out<'_>, stamp: Stamp<'_>) {
     let Some(message) = message else { return };
+    out.flush();
     if let (id, Some(spent)) = (string(message, "id"), message.get("usage"))
         && !id.is_empty()
     {
@@ -80,7 +81,7 @@ pub(crate) fn sidechain(message: Option<&Value>, out: &mut Out<'_>, stamp: Stamp
     for block in items(message, "content") {
         let (id, result_of) = (string(block, "id"), string(block, "tool_use_id"));
         match string(block, "type") {
-            "tool_use" if !id.is_empty() => {
+            "tool_use" | "server_tool_use" if !id.is_empty() => {
                 out.tally.sidechain_tools.insert(id);
                 let name = string(block, "name");
                 out.call(id, name, &Value::Null, edited(name, block.get("input").unwrap_or(&Value::Null)));
@@ -94,10 +95,15 @@ pub(crate) fn sidechain(message: Option<&Value>, out: &mut Out<'_>, stamp: Stamp
     }
 }
 
-/// From 2.1.12 to 2.1.72 a helper's messages stand in the parent's progress records.
-fn progress(value: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
-    if let Some(data) = value.get("data").filter(|data| string(data, "type") == "agent_progress") {
-        sidechain(data.get("message").and_then(|line| line.get("message")), out, stamp);
+/// From 2.1.12 to 2.1.72 a helper's messages stand in the parent's progress records, in excerpts: its tools are
+/// counted, the rest is in the helper's own file.
+fn progress(value: &Value, out: &mut Out<'_>) {
+    let Some(data) = value.get("data").filter(|data| string(data, "type") == "agent_progress") else {
+        return;
+    };
+    let Some(message) = data.get("message").and_then(|line| line.get("message")) else { return };
+    for block in items(message, "content").iter().filter(|block| string(block, "type") == "tool_use") {
+        out.tally.sidechain_tools.insert(string(block, "id"));
     }
 }
 
@@ -107,9 +113,10 @@ fn assistant(value: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
     if model == "<synthetic>" || flag(value, "isApiErrorMessage") {
         return;
     }
-    let id = match string(message, "id") {
-        "" => string(value, "uuid"),
-        id => id,
+    let own = [string(message, "id"), string(value, "uuid")].into_iter().find(|id| !id.is_empty());
+    let id = &match own {
+        Some(id) => id.to_owned(),
+        None => out.timed_id(string(value, "timestamp"), &["assistant", &message.to_string()]),
     };
     out.tally.turns.insert(id);
     set_first(&mut out.tally.meta.model, model);
@@ -132,7 +139,7 @@ pub(crate) fn blocks(message: &Value, id: &str, out: &mut Out<'_>, stamp: Stamp<
         match string(block, "type") {
             "text" => out.piece(id, string(block, "text"), stamp),
             "tool_use" | "server_tool_use" => call(block, out),
-            "web_search_tool_result" | "web_fetch_tool_result" => {
+            kind if kind.ends_with("_tool_result") => {
                 let id = string(block, "tool_use_id");
                 out.result(id, id, &titles(block), false, stamp);
             }
@@ -152,9 +159,7 @@ fn call(block: &Value, out: &mut Out<'_>) {
     if id.is_empty() {
         return;
     }
-    if string(block, "type") == "tool_use" {
-        out.tally.tools.insert(id);
-    }
+    out.tally.tools.insert(id);
     let input = block.get("input").unwrap_or(&Value::Null);
     let paths = edited(name, input);
     // A plan is the input of the tool that asks for its approval; it is told as text.

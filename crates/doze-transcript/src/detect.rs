@@ -85,11 +85,13 @@ pub fn detect(head: &[u8]) -> Detected {
         return Detected::Empty;
     };
     let mut signs = Signs::default();
-    if *first != b'[' {
-        signs.look_at_lines(head);
-    }
-    if signs.keys.is_empty() || signs.is_document {
-        signs.look_at_document(head);
+    let is_lines = *first != b'[' && signs.look_at_lines(head);
+    if !is_lines || signs.keys.is_empty() || signs.is_document {
+        let mut whole = Signs::default();
+        whole.look_at_document(head);
+        if matches!(first, b'[' | b'{') && whole.is_document || signs.keys.is_empty() {
+            signs = whole;
+        }
     }
     signs.judge()
 }
@@ -108,23 +110,28 @@ struct Signs {
 }
 
 impl Signs {
-    fn look_at_lines(&mut self, head: &[u8]) {
+    /// Looks at the head as lines of objects; answers whether the first line is one.
+    fn look_at_lines(&mut self, head: &[u8]) -> bool {
         let whole = head.len() < HEAD_BYTES;
         let mut lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').take(LOOKED_AT).collect();
         if !whole && lines.len() < LOOKED_AT {
             lines.pop();
         }
-        for line in lines {
-            objects(&mut line.to_vec(), &mut |value| {
+        let mut first_is_json = None;
+        for line in lines.into_iter().filter(|line| !line.trim_ascii().is_empty()) {
+            let is_json = objects(&mut line.to_vec(), &mut |value| {
                 self.is_document |= ["messages", "history", "items", "trajectory"]
                     .iter()
                     .any(|list| value.get(list).is_some_and(Value::is_array));
                 self.keys.extend(names(&value));
                 self.value(&value);
             });
+            first_is_json.get_or_insert(is_json);
         }
+        first_is_json == Some(true)
     }
 
+    /// Looks at the head as one document.
     fn look_at_document(&mut self, head: &[u8]) {
         let mut splitter = Splitter::new(head.len(), MEMBER);
         let mut looked_at = 0;
@@ -195,8 +202,8 @@ impl Signs {
     fn format(&self, layout: Layout) -> Option<Format> {
         let any_type = |kinds: &[&str]| kinds.iter().any(|kind| self.types.contains(*kind));
         if ["projectHash", "$set", "$rewindTo"].iter().any(|key| self.has(key)) || any_type(&["gemini"]) {
-            let is_lines = layout == Layout::Lines;
-            return Some(if is_lines { Format::GeminiJsonl } else { Format::Gemini });
+            let in_lines = layout == Layout::Lines;
+            return Some(if in_lines { Format::GeminiJsonl } else { Format::Gemini });
         }
         if ["parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate", "sessionId", "agentId"]
             .iter()

@@ -207,4 +207,13 @@ mod tests {
         assert_eq!(parts, [(Part::TooLong, ""), (Part::Record(""), r#"{"b":1}"#)]);
         assert!(!complete);
     }
+
+    #[test]
+    fn a_part_is_held_up_to_its_limit_only() {
+        let mut splitter = Splitter::new(1 << 16, 1 << 10);
+        for byte in b"[{\"a\":\"".iter().copied().chain(std::iter::repeat_n(b'x', 1 << 20)) {
+            assert_eq!(splitter.feed(byte), None);
+            assert!(splitter.part.capacity() <= 1 << 16);
+        }
+    }
 }

@@ -152,7 +152,7 @@ impl<'a> Out<'a> {
         stamp: Stamp<'_>,
     ) {
         let origin = if is_web(&name) { Origin::Web } else { Origin::Tool };
-        let output_text = cut(&strip_injected(output), self.limits.output);
+        let output_text = cut(strip_injected(output).trim_end(), self.limits.output);
         let mut event = Event::new(id, EventKind::Tool, origin, "");
         event.tool = Some(ToolUse { name, input, output: output_text, failed });
         self.emit(event, stamp);
@@ -200,6 +200,9 @@ impl<'a> Out<'a> {
 
     /// Hands an event on unless one of this id was handed on in this read.
     fn emit(&mut self, mut event: Event, stamp: Stamp<'_>) {
+        if event.id.as_str().is_empty() {
+            event.id = self.made_id(&[event.kind.as_str(), &event.text]).into();
+        }
         event.at = event.at.or(stamp.at);
         event.cwd =
             (!stamp.cwd.is_empty() && stamp.cwd != self.state.cwd).then(|| head(stamp.cwd, NAME).to_owned());

@@ -81,7 +81,7 @@ pub(crate) fn strip_injected(text: &str) -> String {
         rest = from.find(&close).map_or("", |at| &from[at + close.len()..]);
     }
     out.push_str(rest);
-    out.trim().to_owned()
+    out
 }
 
 /// Whether `text` begins with the opening tag, with or without attributes.
@@ -91,15 +91,11 @@ fn opens(text: &str, tag: &str) -> bool {
 
 /// What a person typed, out of a text in the role of a user; `None` when nothing of it was typed.
 pub(crate) fn typed(text: &str) -> Option<String> {
-    let mut text = strip_injected(text);
-    if let Some(at) = text.find(CODEX_REQUEST) {
-        text = text[at + CODEX_REQUEST.len()..].trim().to_owned();
-    }
-    if let Some(at) = text.find(GEMINI_FILES) {
-        text.truncate(at);
-    }
+    let stripped = strip_injected(text);
+    let request = stripped.split_once(CODEX_REQUEST).map_or(stripped.as_str(), |(_, request)| request);
+    let text = request.split_once(GEMINI_FILES).map_or(request, |(text, _)| text).trim();
     let written = !text.is_empty() && !INJECTED_STARTS.iter().any(|start| text.starts_with(start));
-    written.then_some(text)
+    written.then(|| text.to_owned())
 }
 
 /// A slash command as Claude Code logs it: its name with the slash, and its arguments.
