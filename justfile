@@ -29,7 +29,7 @@ crash-200:
 bench:
     benches/run
 
-# Fuzz one target (wire, transcript, payload) or all of them for a number of seconds each.
+# Fuzz one target (wire, transcript, text) or all of them for a number of seconds each.
 fuzz target="all" seconds="600":
     fuzz/run {{target}} {{seconds}}
 

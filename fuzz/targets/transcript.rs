@@ -23,7 +23,9 @@ fuzz_target!(|file: &[u8]| {
     let middle = file.len() / 2;
     let Some(cut) = file[..middle].iter().rposition(|byte| *byte == b'\n').map(|at| at + 1) else { return };
     let mut grown = Vec::new();
-    let Ok(first) = read(Bytes::new(&file[..cut]), None, &limits, &mut |event| grown.push(event)) else { return };
+    let Ok(first) = read(Bytes::new(&file[..cut]), None, &limits, &mut |event| grown.push(event)) else {
+        return;
+    };
     if first.format != report.format {
         return;
     }
