@@ -155,6 +155,16 @@ impl Home {
     }
 }
 
+impl Drop for Home {
+    /// Ends a daemon that was started by a command and not by this kit.
+    fn drop(&mut self) {
+        if let Some(mut client) = Client::greet(&self.socket()) {
+            // It may end before it has answered.
+            let _ = client.try_call("stop", &serde_json::Value::Null);
+        }
+    }
+}
+
 /// A built binary: tests lie in target/PROFILE/deps, the binaries one folder above.
 fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a running test knows its own path");
