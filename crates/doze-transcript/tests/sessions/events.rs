@@ -247,3 +247,109 @@ fn text_from_the_web_is_told_as_such() {
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"w","content":"page"}]}]}"#;
     assert_eq!(read_all(array.as_bytes()).1[0].origin, Origin::Web);
 }
+
+/// Lines of a Claude Code session: what stands beside the common members, and the message's content.
+fn claude_lines(lines: &[(&str, &str)]) -> Vec<u8> {
+    let line = |(at, (members, message)): (usize, &(&str, &str))| {
+        format!(
+            r#"{{"sessionId":"s","uuid":"u{at}","timestamp":"2026-01-01T00:00:0{at}Z",{members},"message":{message}}}"#
+        )
+    };
+    lines.iter().enumerate().map(line).collect::<Vec<_>>().join("\n").into_bytes()
+}
+
+const CALL: &str = r#""type":"assistant""#;
+const USER: &str = r#""type":"user""#;
+
+#[test]
+fn an_approved_plan_is_the_persons() {
+    let bytes = claude_lines(&[
+        (
+            CALL,
+            r##"{"id":"m","content":[{"type":"tool_use","id":"t","name":"ExitPlanMode","input":{"plan":"# Do it"}}]}"##,
+        ),
+        (
+            USER,
+            r#"{"content":[{"type":"tool_result","tool_use_id":"t","content":"User has approved your plan."}]}"#,
+        ),
+    ]);
+    insta::assert_snapshot!(read_all(&bytes).1.iter().map(line).collect::<Vec<_>>().join("\n"), @r"
+    tool tool ExitPlanMode # Do it => User has approved your plan.
+    notice person Approved plan: # Do it
+    ");
+}
+
+#[test]
+fn one_queued_prompt_logged_twice_is_told_once() {
+    let queue = |operation: &str| {
+        format!(r#"{{"type":"queue-operation","operation":"{operation}","content":"and tests"}}"#)
+    };
+    let attachment = r#"{"type":"attachment","uuid":"a","sessionId":"s","attachment":{"type":"queued_command","prompt":"and tests","commandMode":"prompt"}}"#;
+    let bytes = [&queue("enqueue"), &queue("remove"), attachment].join("\n");
+    let (report, events) = read_all(bytes.as_bytes());
+    assert_eq!(events.iter().map(line).collect::<Vec<_>>(), ["prompt person and tests"]);
+    assert_eq!((report.counts.queued_prompts, report.counts.user_prompts), (1, 0));
+}
+
+#[test]
+fn a_failed_edit_changes_no_file_and_the_harness_notes_are_none() {
+    let edit = |id: &str, path: &str| {
+        format!(
+            r#"{{"id":"m{id}","content":[{{"type":"tool_use","id":"{id}","name":"Edit","input":{{"file_path":"{path}"}}}}]}}"#
+        )
+    };
+    let result = |id: &str, failed: bool| {
+        format!(
+            r#"{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"x","is_error":{failed}}}]}}"#
+        )
+    };
+    let bytes = claude_lines(&[
+        (CALL, &edit("a", "/x/a.rs")),
+        (USER, &result("a", true)),
+        (CALL, &edit("b", "/x/b.rs")),
+        (USER, &result("b", false)),
+        (CALL, &edit("c", "/home/a/.claude/projects/-x/memory/MEMORY.md")),
+        (USER, &result("c", false)),
+    ]);
+    let (report, events) = read_all(&bytes);
+    let files: Vec<_> = events.iter().filter_map(|event| event.path.as_deref()).collect();
+    assert_eq!((files, report.counts.files_changed), (vec!["/x/b.rs"], 1));
+}
+
+#[test]
+fn what_a_search_of_the_models_own_found_is_from_the_web() {
+    let bytes = claude_lines(&[(
+        CALL,
+        r#"{"id":"m","content":[{"type":"server_tool_use","id":"t","name":"web_search","input":{"query":"q"}},{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"web_search_result","title":"T","url":"https://example.org"}]}]}"#,
+    )]);
+    let events = read_all(&bytes).1;
+    assert_eq!(
+        events.iter().map(line).collect::<Vec<_>>(),
+        [r#"tool web web_search {"query":"q"} => T https://example.org"#]
+    );
+}
+
+#[test]
+fn a_gemini_message_told_again_is_told_once() {
+    let lines = [
+        r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}"#,
+        r#"{"id":"1","type":"user","content":"go"}"#,
+        r#"{"id":"2","type":"gemini","content":"looking","toolCalls":[{"id":"t","name":"write_file","args":{"file_path":"a.rs"},"status":"executing"}]}"#,
+        r#"{"id":"2","type":"gemini","content":"looking","toolCalls":[{"id":"t","name":"write_file","args":{"file_path":"a.rs"},"status":"success","resultDisplay":"ok"}]}"#,
+        r#"{"$rewindTo":"1"}"#,
+        r#"{"$set":{"messages":[{"id":"1","type":"user","content":"go"}]}}"#,
+        r#"{"id":"3","type":"gemini","content":"done"}"#,
+    ];
+    let (report, events) = read_all(lines.join("\n").as_bytes());
+    assert_eq!(
+        (report.counts.user_prompts, report.counts.assistant_turns, report.counts.tool_calls),
+        (1, 2, 1)
+    );
+    insta::assert_snapshot!(events.iter().map(line).collect::<Vec<_>>().join("\n"), @r#"
+    prompt person go
+    answer agent looking
+    tool tool write_file {"file_path":"a.rs"} => ok
+    file agent a.rs
+    answer agent done
+    "#);
+}
