@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub use crate::text::jaccard;
-use crate::text::{normalise_words, one_line};
+use crate::text::{normalise_words, one_line, regex};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).
 pub const SAME_ABOVE: f64 = 0.6;
@@ -70,7 +70,8 @@ impl Parts {
         plain.push_str(&text[at..]);
         let (polarity, turned_down) = polarity(&text);
         let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
-        let frame = normalise_words(&frame).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
+        let frame =
+            normalise_words(&frame).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
         Self {
             words: normalise_words(&text),
             frame,
@@ -110,11 +111,18 @@ impl Parts {
         if newer.turns_down(self) {
             return Relation::Update;
         }
-        let loses_detail = newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
+        let loses_detail =
+            newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
         let names_a_thing = numbers_differ && (self.numbers_name || newer.numbers_name);
         let subject_differs = identifiers_differ && !(self.identifiers_last && newer.identifiers_last);
         let reordered = polarity_differs && self.words == newer.words && self.turned_down.is_empty();
-        if names_differ || loses_detail || names_a_thing || subject_differs || reordered || !self.same_frame(newer) {
+        if names_differ
+            || loses_detail
+            || names_a_thing
+            || subject_differs
+            || reordered
+            || !self.same_frame(newer)
+        {
             return Relation::Distinct;
         }
         Relation::Update
@@ -133,9 +141,11 @@ impl Parts {
 
     /// The newer says "X, not Y" and the older said Y about the same.
     fn turns_down(&self, older: &Self) -> bool {
-        let Some(chosen_against) = self.turned_down.iter().find(|word| {
-            older.words.contains(*word) && !older.turned_down.contains(*word)
-        }) else {
+        let Some(chosen_against) = self
+            .turned_down
+            .iter()
+            .find(|word| older.words.contains(*word) && !older.turned_down.contains(*word))
+        else {
             return false;
         };
         let rest = |parts: &Self| -> BTreeSet<String> {
@@ -164,18 +174,22 @@ static DETAIL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:[A-Za-z0-9_$@~./\
 
 /// A number names a thing: `#12`, `issue 12`.
 static NAMING_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)#\d|\b(?:issue|pr|bug|ticket|step|phase|chapter|line|error|task|round|milestone|rfc|cve|pull request|exit code|status)\s+#?\d")
+    regex(
+        r"(?i)#\d|\b(?:issue|pr|bug|ticket|step|phase|chapter|line|error|task|round|milestone|rfc|cve|pull request|exit code|status)\s+#?\d",
+    )
 });
 
 /// Words after which an identifier or path is a value.
 static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(?:is|are|in|at|to|named|called|into|under|located|from)\s+[`']?(?:[@~./]?[\w-]+[_./:\\][\w./\\:*-]*|[a-z]+[A-Z]\w*|\w*\d\w*)[`'.]*\s*$|(?:在|是|为|位于)\s*[`']?[\w./~@-]+[`'。]*$")
+    regex(
+        r"(?i)\b(?:is|are|in|at|to|named|called|into|under|located|from)\s+[`']?(?:[@~./]?[\w-]+[_./:\\][\w./\\:*-]*|[a-z]+[A-Z]\w*|\w*\d\w*)[`'.]*\s*$|(?:在|是|为|位于)\s*[`']?[\w./~@-]+[`'。]*$",
+    )
 });
 
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)\b(not|never|no longer|no|without|cannot|can't|don't|do not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
-        r"(?:(?:to|be|use|using|the|a|an|any|ever|is|are)\s+)*([\p{L}\p{N}_@./-]+)|",
+        r"(?:(?:to|be|use|using|the|a|an|any|ever|is|are)\s+)*([\w@./-]+)|",
         r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
         r"([\p{Han}\p{Katakana}A-Za-z0-9]+)(?:し)?(?:ない|ません|ではなく|しては(?:いけない|ならない))|",
         r"(하지 마|않|안 |못 |말고)"
@@ -192,13 +206,16 @@ static POLAR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 const FILLERS: &[&str] = &[
-    "the", "and", "for", "with", "this", "that", "are", "was", "has", "have", "its", "our", "your", "use", "uses", "using", "used",
-    "when", "from", "into", "than", "instead", "over", "rather", "then", "but", "all", "any", "were", "been", "being", "changed",
-    "version", "number", "set",
+    "the", "and", "for", "with", "this", "that", "are", "was", "has", "have", "its", "our", "your", "use",
+    "uses", "using", "used", "when", "from", "into", "than", "instead", "over", "rather", "then", "but",
+    "all", "any", "were", "been", "being", "changed", "version", "number", "set",
 ];
 
 /// Words that begin a sentence and name nothing.
-const NO_NAMES: &[&str] = &["always", "never", "dont", "not", "please", "avoid", "must", "should", "can", "cannot", "make", "remember", "note"];
+const NO_NAMES: &[&str] = &[
+    "always", "never", "dont", "not", "please", "avoid", "must", "should", "can", "cannot", "make",
+    "remember", "note",
+];
 
 fn detail(word: &str) -> Option<Detail> {
     let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | '-' | '*' | ':' | '+'));
@@ -211,9 +228,15 @@ fn detail(word: &str) -> Option<Detail> {
     if digits > 0 && bare.starts_with(|c: char| c.is_ascii_digit()) {
         return Some(Detail::Number(bare.to_ascii_lowercase()));
     }
-    let joined = word.trim_end_matches('.').contains(['/', '\\', '_', '@', ':', '*']) || word.trim_matches('.').contains('.') || word.starts_with(['.', '~', '$']);
-    let inner_upper = word.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && word.bytes().any(|b| b.is_ascii_lowercase());
-    let is_identifier = joined || digits > 0 || inner_upper || (letters >= 2 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'));
+    let joined = word.trim_end_matches('.').contains(['/', '\\', '_', '@', ':', '*'])
+        || word.trim_matches('.').contains('.')
+        || word.starts_with(['.', '~', '$']);
+    let inner_upper =
+        word.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && word.bytes().any(|b| b.is_ascii_lowercase());
+    let is_identifier = joined
+        || digits > 0
+        || inner_upper
+        || (letters >= 2 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'));
     // A lower bound keeps list marks and the like out; "e.g." and "i.e." are no identifiers.
     let abbreviation = matches!(word.to_ascii_lowercase().trim_end_matches('.'), "e.g" | "i.e" | "etc");
     (is_identifier && word.len() >= 2 && !abbreviation).then(|| Detail::Identifier(word.to_ascii_lowercase()))
@@ -227,7 +250,11 @@ fn names(text: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for (at, word) in text.split_whitespace().enumerate() {
         if (at == 0 || !title_case) && word.starts_with(char::is_uppercase) {
-            out.extend(normalise_words(word).into_iter().filter(|w| !FILLERS.contains(&w.as_str()) && !NO_NAMES.contains(&w.as_str())));
+            out.extend(
+                normalise_words(word)
+                    .into_iter()
+                    .filter(|w| !FILLERS.contains(&w.as_str()) && !NO_NAMES.contains(&w.as_str())),
+            );
         }
     }
     out
@@ -237,7 +264,8 @@ fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut polarity = BTreeSet::new();
     let mut turned_down = BTreeSet::new();
     for found in NEGATION.captures_iter(text) {
-        let how = [1, 3].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str()).to_lowercase();
+        let how =
+            [1, 3].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str()).to_lowercase();
         let what = [2, 4, 5, 6].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str());
         let what = what.trim_end_matches(['.', ',']).to_lowercase();
         let class = match how.as_str() {
@@ -245,15 +273,14 @@ fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
             _ => "not",
         };
         polarity.insert(format!("{class} {what}"));
-        if matches!(how.as_str(), "not" | "instead of" | "rather than" | "over" | "no longer" | "而不是" | "而非" | "不用" | "不要") {
+        if matches!(
+            how.as_str(),
+            "not" | "instead of" | "rather than" | "over" | "no longer" | "而不是" | "而非" | "不用" | "不要"
+        ) {
             turned_down.extend(normalise_words(&what));
         }
     }
     (polarity, turned_down)
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 #[cfg(test)]
@@ -278,12 +305,20 @@ mod tests {
     fn details_decide_what_similarity_cannot() {
         let table = [
             ("red green blue yellow", "red green blue purple", Distinct),
-            ("User prefers solid borders over dashed borders", "user prefers solid borders instead of dashed borders", Duplicate),
+            (
+                "User prefers solid borders over dashed borders",
+                "user prefers solid borders instead of dashed borders",
+                Duplicate,
+            ),
             ("The database listens on port 5432", "The database listens on port 5433", Update),
             ("The database listens on port 5432", "the database listens on port 5432.", Duplicate),
             ("The database listens on port 5432", "The database now listens on port 5433", Update),
             ("port 5432", "port 5433", Update),
-            ("The api service listens on port 8000 in dev", "The web service listens on port 8001 in dev", Distinct),
+            (
+                "The api service listens on port 8000 in dev",
+                "The web service listens on port 8001 in dev",
+                Distinct,
+            ),
             ("This project uses React 18.2.0", "This project uses React 19.0.0", Update),
             ("This project uses React v18", "This project uses React 18", Duplicate),
             ("Always push to the main branch", "Never push to the main branch", Update),
@@ -291,12 +326,28 @@ mod tests {
             ("Run the linter before committing changes", "Run the linter after committing changes", Update),
             ("Use npm for installs", "Use pnpm not npm for installs", Update),
             ("use pnpm not npm for installs", "use npm not pnpm for installs", Update),
-            ("User prefers solid borders over dashed borders", "User prefers dashed borders over solid borders", Update),
+            (
+                "User prefers solid borders over dashed borders",
+                "User prefers dashed borders over solid borders",
+                Update,
+            ),
             ("Alice owns the billing service code", "Bob owns the billing service code", Distinct),
             ("Deploys of the web app go to Vercel", "Deploys of the web app go to Netlify", Distinct),
-            ("The handler in src/a.rs has a race condition", "The handler in src/b.rs has a race condition", Distinct),
-            ("The default config lives in config/app.toml", "The default config lives in config/main.toml", Update),
-            ("Use TERM_HOVER theme token for button colors", "Use TERM_BORDER theme token for button colors", Distinct),
+            (
+                "The handler in src/a.rs has a race condition",
+                "The handler in src/b.rs has a race condition",
+                Distinct,
+            ),
+            (
+                "The default config lives in config/app.toml",
+                "The default config lives in config/main.toml",
+                Update,
+            ),
+            (
+                "Use TERM_HOVER theme token for button colors",
+                "Use TERM_BORDER theme token for button colors",
+                Distinct,
+            ),
             ("Issue 123 is about the login page", "Issue 124 is about the login page", Distinct),
             ("The tests need node to run here", "The tests need node 20 to run here", Update),
             ("The tests need node 20 to run here", "The tests need node to run here", Distinct),

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::text::{bare_line, cut, normalise_words, one_line, prose_lines, sentences, width};
+use crate::text::{bare_line, cut, normalise_words, one_line, prose_lines, regex, sentences, width};
 
 /// Candidates that one task may yield.
 pub const MAX_CANDIDATES: usize = 10;
@@ -100,7 +100,13 @@ fn judge(sentence: &str, source: &FactSource<'_>) -> Option<FactCandidate> {
     }
     let text = fact_text(&sentence, rule, found);
     let fits = width(&text) >= *FACT_CHARS.start() && normalise_words(&text).len() >= MIN_WORDS;
-    fits.then(|| FactCandidate { native_kind: rule.native_kind, kind: rule.kind, text, origin: source.origin, event: source.event })
+    fits.then_some(FactCandidate {
+        native_kind: rule.native_kind,
+        kind: rule.kind,
+        text,
+        origin: source.origin,
+        event: source.event,
+    })
 }
 
 /// A sentence longer than this is no sentence.
@@ -149,21 +155,29 @@ impl Rule {
 
 /// Conditions and questions; the match behind them states nothing.
 static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(?:if|unless|whether|would|should|could|may|might|can|do|does|did|when(?:ever)?|in case|as|what(?:ever)?|anything|everything|how(?:ever)?|where(?:ver)?|which(?:ever)?|until|once|let me know)(?:\s+(?:ever|the|a))?\s*$|(?:如果|若|要是|是否)[^，,]{0,8}$")
+    regex(
+        r"(?i)\b(?:if|unless|whether|would|should|could|may|might|can|do|does|did|when(?:ever)?|in case|as|what(?:ever)?|anything|everything|how(?:ever)?|where(?:ver)?|which(?:ever)?|until|once|let me know)(?:\s+(?:ever|the|a))?\s*$|(?:如果|若|要是|是否)[^，,]{0,8}$",
+    )
 });
 
 /// The agent speaks of this run, not of the project.
 static OF_THE_MOMENT: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^\s*(?:I|I'm|I've|I'll|I'd|we've|we'll|let me|let's|now)\b|^(?:我(?:已|将|会|先|来|正在)|私は)")
+    regex(
+        r"(?i)^\s*(?:I|I'm|I've|I'll|I'd|we've|we'll|let me|let's|now)\b|^(?:我(?:已|将|会|先|来|正在)|私は)",
+    )
 });
 
 /// Text that gives orders instead of telling something: never learned from tools or the web.
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|all|instructions?)\b|\byou (?:must|should|shall|need to|have to)\b|\bsystem prompt\b|\b(?:always|never)\b|^\s*(?:please\s+)?(?:run|execute|install|curl|wget|send|upload|post|delete|remove|use|do not|don't|remember)\b|\|\s*(?:ba)?sh\b|必须|务必|忽略|请(?:运行|执行)")
+    regex(
+        r"(?i)\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|all|instructions?)\b|\byou (?:must|should|shall|need to|have to)\b|\bsystem prompt\b|\b(?:always|never)\b|^\s*(?:please\s+)?(?:run|execute|install|curl|wget|send|upload|post|delete|remove|use|do not|don't|remember)\b|\|\s*(?:ba)?sh\b|必须|务必|忽略|请(?:运行|执行)",
+    )
 });
 
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^\s*(?:(?:also|and|so|but|then|ok|okay|great|done|additionally|furthermore|fyi)\b[,:]?\s+|(?:\*\*|__)?(?:note|important|remember|caution|warning|gotcha|lesson(?: learned)?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*)+")
+    regex(
+        r"(?i)^\s*(?:(?:also|and|so|but|then|ok|okay|great|done|additionally|furthermore|fyi)\b[,:]?\s+|(?:\*\*|__)?(?:note|important|remember|caution|warning|gotcha|lesson(?: learned)?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*)+",
+    )
 });
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
@@ -174,30 +188,62 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let noted = |pattern| rule("lesson_learned", Kind::Lesson, pattern, None, true);
     vec![
         // S0.26a
-        preference(r"(?i)\b(?:user|you)\s+(?:(?:really|always|strongly|clearly|also|explicitly|still)\s+)?(?:prefer(?:s|red)?|likes?|liked|wants?|wanted|asked\s+for|asks\s+for)\s+(?P<what>.+)"),
-        preference(r"用户(?:更|比较|很|特别|明确|一直|也|还)*(?:喜欢|偏好|偏爱|希望|想要|要求|倾向于|不喜欢|讨厌|习惯)(?P<what>.+)"),
+        preference(
+            r"(?i)\b(?:user|you)\s+(?:(?:really|always|strongly|clearly|also|explicitly|still)\s+)?(?:prefer(?:s|red)?|likes?|liked|wants?|wanted|asked\s+for|asks\s+for)\s+(?P<what>.+)",
+        ),
+        preference(
+            r"用户(?:更|比较|很|特别|明确|一直|也|还)*(?:喜欢|偏好|偏爱|希望|想要|要求|倾向于|不喜欢|讨厌|习惯)(?P<what>.+)",
+        ),
         preference(r"(?P<what>ユーザー(?:は|が).+(?:好む|好み|好き|好んで|希望|望んで|望む|求め|嫌い).*)"),
         preference(r"(?P<what>사용자(?:는|가|은).+(?:선호|좋아|원하|원한|원합|요청|싫어).*)"),
         // Workflow rules
-        workflow(r"(?i)\b(?:always|never|make\s+sure(?:\s+to)?|be\s+sure\s+to|ensure|must|remember\s+to|do\s+not|don't)\b(?P<what>.+?\b(?:before|after|prior\s+to|when|without)\s+(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish|open|creat)\w*.*)"),
-        workflow(r"(?i)\bbefore\s+(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish)\w*[^,]{0,40},\s*(?P<what>.+)"),
-        workflow(r"(?P<what>(?:总是|始终|一律|必须|务必|一定要|一定|切勿|不要|禁止|永远|每次|记得|先).*(?:提交|推送|合并|部署|发布)(?:代码)?(?:之)?(?:前|后).*|(?:提交|推送|合并|部署|发布)(?:代码)?(?:之)?(?:前|后).*(?:总是|始终|一律|必须|务必|一定|切勿|不要|禁止|都要|需要|要|先).*)"),
+        workflow(
+            r"(?i)\b(?:always|never|make\s+sure(?:\s+to)?|be\s+sure\s+to|ensure|must|remember\s+to|do\s+not|don't)\b(?P<what>.+?\b(?:before|after|prior\s+to|when|without)\s+(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish|open|creat)\w*.*)",
+        ),
+        workflow(
+            r"(?i)^(?:\w+[,:]\s+)?before\s+(?:you\s+|we\s+)?(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish)\w*[^,]{0,40},\s*(?P<what>.+)",
+        ),
+        workflow(
+            r"(?P<what>(?:总是|始终|一律|必须|务必|一定要|一定|切勿|不要|禁止|永远|每次|记得|先).*(?:提交|推送|合并|部署|发布)(?:代码)?(?:之)?(?:前|后).*|(?:提交|推送|合并|部署|发布)(?:代码)?(?:之)?(?:前|后).*(?:总是|始终|一律|必须|务必|一定|切勿|不要|禁止|都要|需要|要|先).*)",
+        ),
         workflow(r"(?P<what>.*(?:コミット|プッシュ|マージ|デプロイ|リリース)(?:する)?(?:の)?(?:前|後).*)"),
-        workflow(r"(?P<what>.*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후)(?:에)?.*(?:항상|반드시|꼭|절대|먼저|하세요|한다).*|.*(?:항상|반드시|꼭|절대).*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후).*)"),
+        workflow(
+            r"(?P<what>.*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후)(?:에)?.*(?:항상|반드시|꼭|절대|먼저|하세요|한다).*|.*(?:항상|반드시|꼭|절대).*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후).*)",
+        ),
         // Pre-existing errors and known issues
-        lesson(r"(?i)\b(?:pre-?existing|known|long-?standing)\s+(?:\w+\s+)?(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|limitations?|flak\w*)\b|\b(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|tests?)\b.{0,60}\b(?:is|are|was|were)\s+(?:all\s+|already\s+)?(?:pre-?existing|known)\b|\b(?:already|was|were)\s+(?:failing|broken)\s+(?:before|on\s+main|on\s+master)\b"),
-        lesson(r"已知(?:的)?(?:问题|缺陷|错误|限制|bug)|(?:已有|原有|既有|之前就有|本来就有|早就存在)(?:的)?(?:错误|问题|失败|报错|警告)|既知の(?:問題|不具合|エラー|バグ)|既存の(?:エラー|問題|失敗|不具合)|알려진\s*(?:문제|이슈|버그|오류)|기존(?:의|에)?\s*(?:있던\s*)?(?:오류|에러|문제|실패)"),
+        lesson(
+            r"(?i)\b(?:pre-?existing|known|long-?standing)\s+(?:\w+\s+)?(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|limitations?|flak\w*)\b|\b(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|tests?)\b.{0,60}\b(?:is|are|was|were)\s+(?:all\s+|already\s+)?(?:pre-?existing|known)\b|\b(?:already|was|were)\s+(?:failing|broken)\s+(?:before|on\s+main|on\s+master)\b",
+        ),
+        lesson(
+            r"已知(?:的)?(?:问题|缺陷|错误|限制|bug)|(?:已有|原有|既有|之前就有|本来就有|早就存在)(?:的)?(?:错误|问题|失败|报错|警告)|既知の(?:問題|不具合|エラー|バグ)|既存の(?:エラー|問題|失敗|不具合)|알려진\s*(?:문제|이슈|버그|오류)|기존(?:의|에)?\s*(?:있던\s*)?(?:오류|에러|문제|실패)",
+        ),
         // S0.26b
-        codebase(r"(?i)\b(?:this|the|our)\s+(?:codebase|code\s+base|project|repo|repository|monorepo)\s+(?:(?:already|currently|also|still|now)\s+)?(?:uses?|has|is\s+built\s+(?:with|on)|relies\s+on|follows|requires)\s+(?P<what>.+)"),
-        codebase(r"(?:本|该|这个|此|我们的)?(?:项目|仓库|代码库|工程)(?:里|中|目前|统一|全部|都|主要|已经)*(?:使用|采用|用的是|基于|用|要求|遵循|有)(?P<what>.+)"),
-        codebase(r"(?P<what>(?:この|本|当)?(?:プロジェクト|リポジトリ|コードベース)(?:は|では|で).+(?:使用|使って|使い|採用|を使う|に従|ベース|持って|あり).*)"),
-        codebase(r"(?P<what>(?:이|본|해당|우리)?\s*(?:프로젝트|저장소|코드베이스)(?:는|은|에서는|에서).+(?:사용|채택|기반|따르|씁니다|쓴다).*)"),
+        codebase(
+            r"(?i)\b(?:this|the|our)\s+(?:codebase|code\s+base|project|repo|repository|monorepo)\s+(?:(?:already|currently|also|still|now)\s+)?(?:uses?|has|is\s+built\s+(?:with|on)|relies\s+on|follows|requires)\s+(?P<what>.+)",
+        ),
+        codebase(
+            r"(?:本|该|这个|此|我们的)?(?:项目|仓库|代码库|工程)(?:里|中|目前|统一|全部|都|主要|已经)*(?:使用|采用|用的是|基于|用|要求|遵循|有)(?P<what>.+)",
+        ),
+        codebase(
+            r"(?P<what>(?:この|本|当)?(?:プロジェクト|リポジトリ|コードベース)(?:は|では|で).+(?:使用|使って|使い|採用|を使う|に従|ベース|持って|あり).*)",
+        ),
+        codebase(
+            r"(?P<what>(?:이|본|해당|우리)?\s*(?:프로젝트|저장소|코드베이스)(?:는|은|에서는|에서).+(?:사용|채택|기반|따르|씁니다|쓴다).*)",
+        ),
         // Theme and token conventions
-        codebase(r"(?i)\b(?:uses?|used|using|always|never|prefer|through|via|with|from)\b.*\bTERM_[A-Z*]|\bTERM_[A-Z*][A-Z_*]*.*\b(?:uses?|used|tokens?|constants?|instead|never|always|theme)\b"),
-        codebase(r"(?i:\b(?:uses?|used|using|always|never|instead of)\b).*\b[A-Z][A-Z0-9]*_(?:\*|[A-Z0-9_]+\*?)(?:/[A-Z0-9_*]+)*\s+(?i:theme|design|color|colour|style|css)?\s*(?i:tokens?|constants?|variables?)\b"),
+        codebase(
+            r"(?i)\b(?:uses?|used|using|always|never|prefer|through|via|with|from)\b.*\bTERM_[A-Z*]|\bTERM_[A-Z*][A-Z_*]*.*\b(?:uses?|used|tokens?|constants?|instead|never|always|theme)\b",
+        ),
+        codebase(
+            r"(?i:\b(?:uses?|used|using|always|never|instead of)\b).*\b[A-Z][A-Z0-9]*_(?:\*|[A-Z0-9_]+\*?)(?:/[A-Z0-9_*]+)*\s+(?i:theme|design|color|colour|style|css)?\s*(?i:tokens?|constants?|variables?)\b",
+        ),
         // S0.26c
-        noted(r"(?i)(?:^|[\s(*_])(?:note|important|remember|caution|warning|gotcha|lesson(?:\s+learned)?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*(?P<what>.+)"),
-        noted(r"(?:注意|记住|請記住|记得|重要|提醒|警告|小心|教训|经验|重要提示|注意事项|覚えておいて|覚えて|メモ|ご注意|教訓|주의|중요|기억|참고|교훈|Важно|Внимание|Примечание|Запомни|Hinweis|Wichtig|Achtung)(?:\*\*)?\s*[:：]\s*(?P<what>.+)"),
+        noted(
+            r"(?i)(?:^|[\s(*_])(?:note|important|remember|caution|warning|gotcha|lesson(?:\s+learned)?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*(?P<what>.+)",
+        ),
+        noted(
+            r"(?:注意|记住|請記住|记得|重要|提醒|警告|小心|教训|经验|重要提示|注意事项|覚えておいて|覚えて|メモ|ご注意|教訓|주의|중요|기억|참고|교훈|Важно|Внимание|Примечание|Запомни|Hinweis|Wichtig|Achtung)(?:\*\*)?\s*[:：]\s*(?P<what>.+)",
+        ),
     ]
 });
 
@@ -209,10 +255,6 @@ fn rule(
     drops_mark: bool,
 ) -> Rule {
     Rule { native_kind, kind, pattern: regex(pattern), unless_after, drops_mark }
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 #[cfg(test)]
@@ -229,25 +271,77 @@ mod tests {
     #[test]
     fn each_pattern_finds_its_kind() {
         let table = [
-            ("The user prefers solid borders over dashed borders.", "user_preference", "The user prefers solid borders over dashed borders"),
-            ("- You asked for a compact layout in the header", "user_preference", "You asked for a compact layout in the header"),
-            ("This project uses pnpm workspaces with apps/web. Fine.", "codebase_pattern", "This project uses pnpm workspaces with apps/web"),
-            ("the repo has a custom lint step for SQL files", "codebase_pattern", "the repo has a custom lint step for SQL files"),
-            ("**Note:** the e2e tests need Docker to be running", "lesson_learned", "the e2e tests need Docker to be running"),
-            ("IMPORTANT: regenerate the client after changing the schema", "lesson_learned", "regenerate the client after changing the schema"),
-            ("MultiPaneView uses TERM_HOVER/TERM_BORDER theme tokens", "codebase_pattern", "MultiPaneView uses TERM_HOVER/TERM_BORDER theme tokens"),
-            ("Always run the linter before committing.", "workflow_habit", "Always run the linter before committing"),
-            ("Make sure to bump the version before committing to main", "workflow_habit", "Make sure to bump the version before committing to main"),
-            ("@types/node version conflicts are pre-existing; don't try to fix them", "lesson_learned", "@types/node version conflicts are pre-existing; don't try to fix them"),
-            ("There is a known issue with the macOS file watcher", "lesson_learned", "There is a known issue with the macOS file watcher"),
+            (
+                "The user prefers solid borders over dashed borders.",
+                "user_preference",
+                "The user prefers solid borders over dashed borders",
+            ),
+            (
+                "- You asked for a compact layout in the header",
+                "user_preference",
+                "You asked for a compact layout in the header",
+            ),
+            (
+                "This project uses pnpm workspaces with apps/web. Fine.",
+                "codebase_pattern",
+                "This project uses pnpm workspaces with apps/web",
+            ),
+            (
+                "the repo has a custom lint step for SQL files",
+                "codebase_pattern",
+                "the repo has a custom lint step for SQL files",
+            ),
+            (
+                "**Note:** the e2e tests need Docker to be running",
+                "lesson_learned",
+                "the e2e tests need Docker to be running",
+            ),
+            (
+                "IMPORTANT: regenerate the client after changing the schema",
+                "lesson_learned",
+                "regenerate the client after changing the schema",
+            ),
+            (
+                "MultiPaneView uses TERM_HOVER/TERM_BORDER theme tokens",
+                "codebase_pattern",
+                "MultiPaneView uses TERM_HOVER/TERM_BORDER theme tokens",
+            ),
+            (
+                "Always run the linter before committing.",
+                "workflow_habit",
+                "Always run the linter before committing",
+            ),
+            (
+                "Make sure to bump the version before committing to main",
+                "workflow_habit",
+                "Make sure to bump the version before committing to main",
+            ),
+            (
+                "@types/node version conflicts are pre-existing; don't try to fix them",
+                "lesson_learned",
+                "@types/node version conflicts are pre-existing; don't try to fix them",
+            ),
+            (
+                "There is a known issue with the macOS file watcher",
+                "lesson_learned",
+                "There is a known issue with the macOS file watcher",
+            ),
             ("用户喜欢深色主题和圆角边框。", "user_preference", "用户喜欢深色主题和圆角边框"),
             ("本项目使用pnpm管理依赖。", "codebase_pattern", "本项目使用pnpm管理依赖"),
             ("注意：端到端测试需要先启动Docker", "lesson_learned", "端到端测试需要先启动Docker"),
             ("记住：数据库迁移脚本不能修改", "lesson_learned", "数据库迁移脚本不能修改"),
             ("提交前必须运行所有测试", "workflow_habit", "提交前必须运行所有测试"),
             ("ユーザーはダークテーマを好みます", "user_preference", "ユーザーはダークテーマを好みます"),
-            ("このプロジェクトはpnpmを使用しています", "codebase_pattern", "このプロジェクトはpnpmを使用しています"),
-            ("コミットする前に必ずテストを実行する", "workflow_habit", "コミットする前に必ずテストを実行する"),
+            (
+                "このプロジェクトはpnpmを使用しています",
+                "codebase_pattern",
+                "このプロジェクトはpnpmを使用しています",
+            ),
+            (
+                "コミットする前に必ずテストを実行する",
+                "workflow_habit",
+                "コミットする前に必ずテストを実行する",
+            ),
             ("사용자는 다크 테마를 선호합니다", "user_preference", "사용자는 다크 테마를 선호합니다"),
             ("이 프로젝트는 pnpm을 사용합니다", "codebase_pattern", "이 프로젝트는 pnpm을 사용합니다"),
         ];
@@ -279,7 +373,9 @@ mod tests {
 
     #[test]
     fn caps_hold_and_a_line_counts_once() {
-        let notes = |n: usize| (0..n).map(|i| format!("Note: subsystem number{i} needs attention{i}\n")).collect::<String>();
+        let notes = |n: usize| {
+            (0..n).map(|i| format!("Note: subsystem number{i} needs attention{i}\n")).collect::<String>()
+        };
         assert_eq!(from(&notes(20), Origin::Agent).len(), MAX_CANDIDATES);
         let twice = "Note: the tests need a running database\n- note: The tests need a running database.";
         assert_eq!(from(twice, Origin::Agent).len(), 1);

@@ -25,22 +25,53 @@ pub fn wrap(text: &str) -> String {
 
 /// Wrappers whose opening tag nobody writes by chance: cut off, they still end the text.
 const CERTAIN: &[&str] = &[
-    "doze-memory", "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr",
-    "user-prompt-submit-hook", "session-start-hook", "post-tool-use-hook", "task-notification", "agent-notification",
-    "teammate-message", "subagent_notification", "environment_context", "user_instructions", "turn_aborted",
-    "recommended_plugins", "agent_memory", "memory_guidelines",
+    "doze-memory",
+    "system-reminder",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "user-prompt-submit-hook",
+    "session-start-hook",
+    "post-tool-use-hook",
+    "task-notification",
+    "agent-notification",
+    "teammate-message",
+    "subagent_notification",
+    "environment_context",
+    "user_instructions",
+    "turn_aborted",
+    "recommended_plugins",
+    "agent_memory",
+    "memory_guidelines",
 ];
 
 /// Wrappers that could also be markup in a person's text: only whole blocks are removed.
 const WHEN_CLOSED: &[&str] = &[
-    "ide_opened_file", "ide_selection", "ide_diagnostics", "bash-input", "bash-stdout", "bash-stderr", "command-message",
-    "command-name", "instructions", "skill", "heartbeat", "system_reminder", "additional_context", "permissions",
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+    "command-message",
+    "command-name",
+    "instructions",
+    "skill",
+    "heartbeat",
+    "system_reminder",
+    "additional_context",
+    "permissions",
 ];
 
 /// How texts begin that no person and no agent said.
 const MACHINE_STARTS: &[&str] = &[
-    "Caveat: The messages below", "[Request interrupted by user", "This session is being continued from a previous conversation",
-    "# AGENTS.md instructions for ", "[Session recovered]", "===== AGENT KNOWLEDGE =====", "===== PROJECT KNOWLEDGE =====",
+    "Caveat: The messages below",
+    "[Request interrupted by user",
+    "This session is being continued from a previous conversation",
+    "# AGENTS.md instructions for ",
+    "[Session recovered]",
+    "===== AGENT KNOWLEDGE =====",
+    "===== PROJECT KNOWLEDGE =====",
 ];
 
 /// `text` without doze's own blocks and the wrappers harnesses put round machine text; empty for a text that is
@@ -115,16 +146,14 @@ pub fn strip_known_lines<'a>(text: &'a str, is_known: &dyn Fn(u64) -> bool) -> C
 
 /// An age as the renderers write it: `(3d ago, from the user)`, `— 10 min ago`, `2h ago:`.
 static AGE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    text::regex(concat!(
         r"(?i)\((?:today|yesterday|just now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?)(?: ago)?)(?:, [^()\n]{0,60})?\)|",
         r"(?:[—–-] )?\b(?:just now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?) ago)\b"
     ))
-    .unwrap_or_else(|error| unreachable!("{error}"))
 });
 
 static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?i:preference|codebase|workflow|lesson|decision|command|convention|fact): ")
-        .unwrap_or_else(|error| unreachable!("{error}"))
+    text::regex(r"^(?i:preference|codebase|workflow|lesson|decision|command|convention|fact): ")
 });
 
 fn line_hash(line: &str) -> Option<u64> {

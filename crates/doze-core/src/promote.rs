@@ -57,11 +57,7 @@ pub enum Skipped {
 
 /// Decides on a fact that was found (S0.28, S0.29). `existing` are the facts of its agent in its project, `shown`
 /// tells which of them had been shown to the agent in this session.
-pub fn admit(
-    existing: &[Memory],
-    sighting: Sighting<'_>,
-    shown: &dyn Fn(&MemoryId) -> bool,
-) -> FactDecision {
+pub fn admit(existing: &[Memory], sighting: Sighting<'_>, shown: &dyn Fn(&MemoryId) -> bool) -> FactDecision {
     if sighting.origin == Origin::Injected {
         return FactDecision::Skip(Skipped::Echo);
     }
@@ -116,7 +112,11 @@ pub fn promote(shared: &[Memory], fact: &Memory) -> Promotion {
         Some((memory, Relation::Duplicate)) => {
             let agents: Vec<String> =
                 finders(fact).into_iter().filter(|agent| !memory.confirmed_by.contains(agent)).collect();
-            if agents.is_empty() { Promotion::No } else { Promotion::Confirm { id: memory.id.clone(), agents } }
+            if agents.is_empty() {
+                Promotion::No
+            } else {
+                Promotion::Confirm { id: memory.id.clone(), agents }
+            }
         }
         Some((memory, Relation::Update)) if memory.is_protected() => Promotion::No,
         Some((memory, _)) => Promotion::Supersede(memory.id.clone()),
@@ -208,7 +208,10 @@ fn make_room(memories: &[Memory], cap: usize) -> FactDecision {
     if active.len() < cap {
         return FactDecision::Add { evict: None };
     }
-    let first = active.iter().filter(|memory| !memory.is_protected()).min_by_key(|memory| (memory.reinforce_count, memory.last_confirmed_at, &memory.id));
+    let first = active
+        .iter()
+        .filter(|memory| !memory.is_protected())
+        .min_by_key(|memory| (memory.reinforce_count, memory.last_confirmed_at, &memory.id));
     match first {
         Some(memory) => FactDecision::Add { evict: Some(memory.id.clone()) },
         None => FactDecision::Skip(Skipped::Full),
@@ -264,15 +267,25 @@ mod tests {
 
     /// `n` facts about different things, each seen once, at minute `i`.
     fn many(n: usize) -> Vec<Memory> {
-        let word = |i: usize| ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"][i % 8];
+        let word =
+            |i: usize| ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"][i % 8];
         (0..n)
-            .map(|i| fact(&format!("m{i:02}"), &format!("{} {} stands {} apart", word(i), word(i / 8), i + 100), "a", 1, i as i64))
+            .map(|i| {
+                fact(
+                    &format!("m{i:02}"),
+                    &format!("{} {} stands {} apart", word(i), word(i / 8), i + 100),
+                    "a",
+                    1,
+                    i as i64,
+                )
+            })
             .collect()
     }
 
     #[test]
     fn the_same_is_reinforced_and_the_new_is_added() {
-        let facts = [fact("1", FACT, "a", 1, 0), fact("2", "The project uses pnpm workspaces everywhere", "a", 1, 0)];
+        let facts =
+            [fact("1", FACT, "a", 1, 0), fact("2", "The project uses pnpm workspaces everywhere", "a", 1, 0)];
         let unseen = |_: &MemoryId| false;
         assert_eq!(admit(&facts, said(SAME, Origin::Agent), &unseen), FactDecision::Reinforce("1".into()));
         let new = said("Tests need a running redis instance", Origin::Agent);
@@ -344,7 +357,9 @@ mod tests {
     fn two_agents_that_find_the_same_share_it() {
         let mut facts = [fact("1", FACT, "a", 1, 0)];
         let sighting = said(SAME, Origin::Agent);
-        let found = |agent: &str, shown: bool| cross_confirm(&facts, agent, sighting, &|_| shown).map(|m| m.id.clone());
+        let found = |agent: &str, shown: bool| {
+            cross_confirm(&facts, agent, sighting, &|_| shown).map(|m| m.id.clone())
+        };
         assert_eq!(found("b", false), Some("1".into()));
         assert_eq!(found("b", true), None);
         assert_eq!(found("a", false), None);

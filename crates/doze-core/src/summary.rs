@@ -57,14 +57,14 @@ pub fn summarise(input: &SummaryInput<'_>) -> Summary {
     let all: Vec<&str> = output.as_deref().into_iter().chain(answers.iter().rev().map(String::as_str)).collect();
 
     let request = request(input);
-    let what = what(input, &last);
-    let unfinished = items(&last, MAX_UNFINISHED, |lines, found| lines::unfinished(lines, found));
+    let what = what(input, &last, &all);
+    let unfinished = items(&last, MAX_UNFINISHED, lines::unfinished);
     let files_changed = files(input);
     let commits = commits(input, &output, &answers);
     let told = input.summary.is_some() || !last.is_empty() || !files_changed.is_empty() || !commits.is_empty();
     Summary {
-        decisions: items(&all, MAX_DECISIONS, |lines, found| lines::decisions(lines, found)),
-        next_steps: items(&last, MAX_NEXT_STEPS, |lines, found| lines::next_steps(lines, found)),
+        decisions: items(&all, MAX_DECISIONS, lines::decisions),
+        next_steps: items(&last, MAX_NEXT_STEPS, lines::next_steps),
         outcome: if told || input.outcome != Outcome::Success { in_words(input.outcome) } else { "unknown" }.into(),
         work_done: work_done(input, &last, &what),
         progress: progress(&what, &files_changed, &commits),
@@ -94,13 +94,14 @@ fn request(input: &SummaryInput<'_>) -> String {
 }
 
 /// S0.11 with the fallbacks of fact 15.
-fn what(input: &SummaryInput<'_>, last: &[&str]) -> String {
+fn what(input: &SummaryInput<'_>, last: &[&str], all: &[&str]) -> String {
     const SHORTEST: usize = 10;
     let given = input.summary.map(one_line).filter(|summary| crate::text::width(summary) > SHORTEST);
     let found = given
         .or_else(|| last.iter().find_map(|text| lines::summary_line(text)))
         .or_else(|| last.iter().find_map(|text| lines::what_i_did(&prose_lines(text))))
-        .or_else(|| last.iter().find_map(|text| lines::last_substantial(&prose_lines(text))))
+        // The last answer may be a mere "Done.".
+        .or_else(|| all.iter().find_map(|text| lines::last_substantial(&prose_lines(text))))
         .unwrap_or_else(|| format!("Task {}", if input.outcome == Outcome::Success { "completed" } else { in_words(input.outcome) }));
     cut_ellipsis(&found, MAX_WHAT).into_owned()
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -198,7 +199,10 @@ fn sentence_ends(line: &str) -> Vec<usize> {
                 ends.push(chars.peek().map_or(line.len(), |(at, _)| *at));
             }
             '.' | '!' | '?' => {
-                while chars.next_if(|(_, next)| is_closing(*next) || matches!(next, '.' | '!' | '?')).is_some() {}
+                while chars
+                    .next_if(|(_, next)| is_closing(*next) || matches!(next, '.' | '!' | '?'))
+                    .is_some()
+                {}
                 let end = chars.peek().map_or(line.len(), |(at, _)| *at);
                 let blank_follows = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
                 if blank_follows && !(c == '.' && is_abbreviation(&line[..at])) {
@@ -351,6 +355,11 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | 0xac00..=0xd7af // Hangul syllables
         | 0xf900..=0xfaff
         | 0x20000..=0x3ffff) // further ideographs
+}
+
+/// A pattern of ours. One that does not compile is a mistake in this crate, which the tests of its table show.
+pub(crate) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// Shared words over all words, 0–1; two empty sets are equal (1).

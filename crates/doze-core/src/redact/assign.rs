@@ -7,20 +7,19 @@ use regex::Regex;
 
 use super::Found;
 use super::value::{Promise, Style, is_secret};
+use crate::text::regex;
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    regex(concat!(
         r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
         r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app)[_ -]?key|",
         r"\b_auth\b)|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
     ))
-    .unwrap_or_else(|error| unreachable!("{error}"))
 });
 
 /// `name: Type = "value"` in the languages that put types there.
-static TYPED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^(?-u:[:]?\s?[&A-Za-z][A-Za-z0-9_<>&' \[\].?|]{0,40}?\s?=\s?[bfr@]?["'`])"#).unwrap_or_else(|error| unreachable!("{error}"))
-});
+static TYPED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^(?-u:[:]?\s?[&A-Za-z][A-Za-z0-9_<>&' \[\].?|]{0,40}?\s?=\s?[bfr@]?["'`])"#));
 
 /// Longest value that is read to find its closing quote.
 const LONGEST: usize = 4096;
@@ -55,7 +54,8 @@ impl Name {
         let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
         let found = text[word.clone()].trim_end_matches(['_', '=']);
         let word = word.start..word.start + found.len();
-        let mut before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(|b| is_name(b)).count();
+        let mut before =
+            bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(|b| is_name(b)).count();
         if text[..word.start - before].ends_with('\\') && before > 0 {
             // The letter of an escape such as `\n` is no part of the name.
             before -= 1;
@@ -66,35 +66,143 @@ impl Name {
         let tail: String = text[word.end..end].to_ascii_lowercase().replace(['_', '-', '.'], "");
         let lower = found.to_lowercase();
         let promise = match lower.as_str() {
-            l if l.contains("pass") || l.contains("pwd") || matches!(l, "密码" | "密碼" | "口令" | "パスワード" | "暗証番号" | "비밀번호" | "암호" | "пароль" | "contraseña") => Promise::Password,
+            l if l.contains("pass")
+                || l.contains("pwd")
+                || matches!(
+                    l,
+                    "密码"
+                        | "密碼"
+                        | "口令"
+                        | "パスワード"
+                        | "暗証番号"
+                        | "비밀번호"
+                        | "암호"
+                        | "пароль"
+                        | "contraseña"
+                ) =>
+            {
+                Promise::Password
+            }
             "token" | "トークン" | "토큰" | "токен" | "令牌" => Promise::Token,
             _ => Promise::Key,
         };
         let range = start..end;
-        (!is_other_thing(&lower, &tail, &text[range.clone()])).then_some(Self { flag: text[range.clone()].starts_with('-'), range, promise })
+        (!is_other_thing(&lower, &tail, &text[range.clone()])).then_some(Self {
+            flag: text[range.clone()].starts_with('-'),
+            range,
+            promise,
+        })
     }
 }
 
 /// Names that hold a telling word and mean something else: `max_tokens`, `token_count`, `PASSWORD_FILE`.
 fn is_other_thing(word: &str, tail: &str, name: &str) -> bool {
     const TAILS: &[&str] = &[
-        "type", "count", "limit", "name", "length", "len", "url", "uri", "path", "file", "dir", "expiry", "expires", "expiresat",
-        "expiresin", "expiration", "ttl", "field", "policy", "prompt", "usage", "budget", "version", "endpoint", "header", "format",
-        "regex", "pattern", "min", "max", "required", "reset", "strength", "ref", "class", "label", "input", "provider", "manager",
-        "store", "arn", "id", "ids", "size", "kind", "index", "window", "cost", "price", "stream", "list", "set", "map", "error",
-        "valid", "enabled", "exists", "hint", "helper", "command", "cmd", "env", "var", "rotation", "scope", "scopes", "for",
+        "type",
+        "count",
+        "limit",
+        "name",
+        "length",
+        "len",
+        "url",
+        "uri",
+        "path",
+        "file",
+        "dir",
+        "expiry",
+        "expires",
+        "expiresat",
+        "expiresin",
+        "expiration",
+        "ttl",
+        "field",
+        "policy",
+        "prompt",
+        "usage",
+        "budget",
+        "version",
+        "endpoint",
+        "header",
+        "format",
+        "regex",
+        "pattern",
+        "min",
+        "max",
+        "required",
+        "reset",
+        "strength",
+        "ref",
+        "class",
+        "label",
+        "input",
+        "provider",
+        "manager",
+        "store",
+        "arn",
+        "id",
+        "ids",
+        "size",
+        "kind",
+        "index",
+        "window",
+        "cost",
+        "price",
+        "stream",
+        "list",
+        "set",
+        "map",
+        "error",
+        "valid",
+        "enabled",
+        "exists",
+        "hint",
+        "helper",
+        "command",
+        "cmd",
+        "env",
+        "var",
+        "rotation",
+        "scope",
+        "scopes",
+        "for",
     ];
     let generic = match (word, tail) {
         (_, "") => false,
         ("credential", "s") => false,
-        (_, tail) if tail.starts_with('s') && !tail.starts_with("secret") && word != "api" && !tail.starts_with("salt") => true,
+        (_, tail)
+            if tail.starts_with('s')
+                && !tail.starts_with("secret")
+                && word != "api"
+                && !tail.starts_with("salt") =>
+        {
+            true
+        }
         (_, tail) => {
-            let continues = ["iz", "is", "less", "ary", "ive", "ly", "ed", "er", "ator"].iter().any(|start| tail.starts_with(start));
+            let continues = ["iz", "is", "less", "ary", "ive", "ly", "ed", "er", "ator"]
+                .iter()
+                .any(|start| tail.starts_with(start));
             continues || TAILS.iter().any(|end| tail.ends_with(end))
         }
     };
     let lower = name.to_ascii_lowercase();
-    generic || ["max_", "num_", "n_", "total_", "input_", "output_", "cached_", "prompt_", "completion_", "eos_", "bos_", "pad_", "next_page_"]
+    let product = lower.ends_with("1password") || lower.ends_with("onepassword");
+    generic
+        || product
+        || [
+            "max_",
+            "num_",
+            "n_",
+            "total_",
+            "input_",
+            "output_",
+            "cached_",
+            "prompt_",
+            "completion_",
+            "eos_",
+            "bos_",
+            "pad_",
+            "next_page_",
+        ]
         .iter()
         .any(|start| word == "token" && lower.starts_with(start))
 }
@@ -103,7 +211,9 @@ fn is_other_thing(word: &str, tail: &str, name: &str) -> bool {
 fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
-    let blank = |i: usize| bytes[i.min(bytes.len())..].iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count();
+    let blank = |i: usize| {
+        bytes[i.min(bytes.len())..].iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count()
+    };
     let mut i = name.range.end;
     // What closes the name: quotes, also escaped, an index, emphasis.
     while matches!(at(i), b'"' | b'\'' | b'`' | b'\\' | b']' | b'*') && i < name.range.end + 8 {
@@ -124,15 +234,27 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
     if let Some(typed) = TYPED.find(rest).filter(|_| !closed && (rest.starts_with(':') || gap > 0)) {
         return read(text, i + gap + typed.end() - 1, name, false);
     }
-    if closed && (rest.starts_with("value=") || rest.starts_with("value: ") || rest.starts_with(", value: ") || rest.starts_with(", \"value\": ")) {
+    if closed
+        && (rest.starts_with("value=")
+            || rest.starts_with("value: ")
+            || rest.starts_with(", value: ")
+            || rest.starts_with(", \"value\": "))
+    {
         let eq = rest.find(['=', ':'])?;
         let eq = if rest.starts_with(", \"value\"") { rest.find(": ")? } else { eq };
         return read(text, i + gap + eq + 1, name, false);
     }
     for separator in [":=", "=>", "：", "＝", "=", ":"] {
         let Some(behind) = rest.strip_prefix(separator) else { continue };
-        if behind.starts_with('=') || (separator == ":" && behind.starts_with(':')) || (separator == ":" && behind.starts_with("//")) {
+        if behind.starts_with('=')
+            || (separator == ":" && behind.starts_with(':'))
+            || (separator == ":" && behind.starts_with("//"))
+        {
             return None;
+        }
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+        if separator == ":" && digits > 0 && behind[digits..].starts_with(':') {
+            return None; // `tests/password.rs:12:`: a place in a file.
         }
         let tight = separator == "=" && gap == 0 && !behind.starts_with([' ', '\t']);
         return read(text, text.len() - behind.len(), name, tight);
@@ -155,10 +277,16 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
 /// `the password is hunter2`, `密码是 hunter2`: only what cannot be a word of the sentence.
 fn said(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
     let rest = &text[at..];
-    let verb = ["is ", "was ", "为", "為", "是", "は", "는 ", "은 ", "это "].iter().find(|verb| rest.starts_with(**verb))?;
+    let verb = ["is ", "was ", "为", "為", "是", "は", "는 ", "은 ", "это "]
+        .iter()
+        .find(|verb| rest.starts_with(**verb))?;
     let behind = rest[verb.len()..].trim_start_matches([' ', ':', '：', '"', '\'', '`', '「', '“']);
     let start = text.len() - behind.len();
-    let length = bounded(text, start, |b| b.is_ascii_whitespace() || !b.is_ascii() || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'\\'));
+    let length = bounded(text, start, |b| {
+        b.is_ascii_whitespace()
+            || !b.is_ascii()
+            || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'\\')
+    });
     let value = text[start..start + length].trim_end_matches(['.', '!', '?', ':']);
     let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
     let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && value.len() >= 6;
@@ -168,7 +296,8 @@ fn said(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
 fn is_netrc(text: &str, name: usize) -> bool {
     let before = &text.as_bytes()[name.saturating_sub(120)..name];
     let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
-    line.windows(6).any(|window| window == b"login ") || (line.is_empty() && before.windows(7).any(|w| w == b"\nlogin "))
+    line.windows(6).any(|window| window == b"login ")
+        || (line.is_empty() && before.windows(7).any(|w| w == b"\nlogin "))
 }
 
 /// Reads a value from `at`, past blanks and an opening quote.
@@ -182,7 +311,11 @@ fn read(text: &str, at: usize, name: &Name, tight: bool) -> Option<(Range<usize>
     }
     for (open, close) in [("“", '”'), ("「", '」'), ("‘", '’')] {
         if let Some(inner) = text[start..].strip_prefix(open) {
-            let length = inner.char_indices().take(LONGEST).find(|(_, c)| *c == close || *c == '\n').map_or(inner.len(), |(i, _)| i);
+            let length = inner
+                .char_indices()
+                .take(LONGEST)
+                .find(|(_, c)| *c == close || *c == '\n')
+                .map_or(inner.len(), |(i, _)| i);
             let begin = text.len() - inner.len();
             return Some((begin..begin + length.min(inner.len()), Style::Quoted));
         }
@@ -235,7 +368,10 @@ fn starts_line(text: &str, at: usize) -> bool {
     };
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let line = line.trim_start_matches([' ', '\t', '-', '*', '#', '+']).trim_start();
-    matches!(line.trim_end(), "" | "export" | "set" | "ENV" | "env" | "ARG" | "setx" | "\"" | "'" | "let" | "$env:")
+    matches!(
+        line.trim_end(),
+        "" | "export" | "set" | "ENV" | "env" | "ARG" | "setx" | "\"" | "'" | "let" | "$env:"
+    )
 }
 
 /// Bytes up to the first that ends the value, never inside a character.

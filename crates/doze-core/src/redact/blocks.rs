@@ -22,7 +22,8 @@ pub(super) fn find(text: &str) -> Vec<Found> {
         from = at + 5;
         let Some(label) = Label::at(text, at) else { continue };
         from = label.end;
-        let range = if label.begins { key_from(text, at, label.end) } else { key_before(text, label.end, at) };
+        let range =
+            if label.begins { key_from(text, at, label.end) } else { key_before(text, label.end, at) };
         if let Some(range) = range {
             from = range.end.max(from);
             found.push(Found { range, rule: "private-key" });
@@ -46,12 +47,17 @@ impl Label {
             (_, Some(rest)) => (false, rest),
             _ => return None,
         };
-        let length = rest.bytes().take(LONGEST).take_while(|b| b.is_ascii_uppercase() || matches!(b, b' ' | b'0'..=b'9')).count();
+        let length = rest
+            .bytes()
+            .take(LONGEST)
+            .take_while(|b| b.is_ascii_uppercase() || matches!(b, b' ' | b'0'..=b'9'))
+            .count();
         let name = &rest[..length];
         let end = at + 5 + if begins { 6 } else { 4 } + length;
         let closed = text[end..].starts_with("-----");
         let cut_off = begins && text[end..].trim_start_matches('-').is_empty();
-        (name.contains("PRIVATE KEY") && (closed || cut_off)).then_some(Self { begins, end: if closed { end + 5 } else { text.len() } })
+        (name.contains("PRIVATE KEY") && (closed || cut_off))
+            .then_some(Self { begins, end: if closed { end + 5 } else { text.len() } })
     }
 }
 
@@ -85,7 +91,11 @@ fn key_before(text: &str, end: usize, label: usize) -> Option<Range<usize>> {
     while at > 0 {
         let head = text[..at].trim_end_matches(['\n', '\r', ' ', '\t']);
         let head = head.strip_suffix("\\n").or_else(|| head.strip_suffix("\\r\\n")).unwrap_or(head);
-        let line_start = [head.rfind('\n').map(|p| p + 1), head.rfind("\\n").map(|p| p + 2)].into_iter().flatten().max().unwrap_or(0);
+        let line_start = [head.rfind('\n').map(|p| p + 1), head.rfind("\\n").map(|p| p + 2)]
+            .into_iter()
+            .flatten()
+            .max()
+            .unwrap_or(0);
         match line_form(&head[line_start..]) {
             Form::Key => start = Some(line_start),
             // The last line before the label may be short.
@@ -108,10 +118,14 @@ enum Form {
 
 /// What a line of a key block is, past line numbers, quotes and the like that tools put round it.
 fn line_form(line: &str) -> Form {
-    let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | ';' | '>' | '|' | '→' | '`'));
+    let line = line.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | ';' | '>' | '|' | '→' | '`')
+    });
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let line = match digits.chars().next() {
-        Some('→' | ':' | '|' | '\t') => digits[1..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '→' | '"' | '|')),
+        Some('→' | ':' | '|' | '\t') => {
+            digits.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '→' | '"' | '|' | ':'))
+        }
         _ => line,
     };
     if line.is_empty() {
@@ -120,7 +134,10 @@ fn line_form(line: &str) -> Form {
     if line.bytes().all(is_base64) {
         return if line.len() >= KEY_LINE { Form::Key } else { Form::Short };
     }
-    if ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"].iter().any(|h| line.starts_with(h)) {
+    if ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"]
+        .iter()
+        .any(|h| line.starts_with(h))
+    {
         return Form::Header;
     }
     let words = line.split_whitespace();

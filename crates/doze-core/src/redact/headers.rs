@@ -8,10 +8,12 @@ use regex::Regex;
 use super::Found;
 use super::keys::starts_word;
 use super::value::is_placeholder;
+use crate::text::regex;
 
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass )")
-        .unwrap_or_else(|error| unreachable!("{error}"))
+    regex(
+        r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass )",
+    )
 });
 
 /// Longest part of a URL or header that is read.
@@ -24,18 +26,28 @@ pub(super) fn find(text: &str) -> Vec<Found> {
         from = mark.end();
         let next = match mark.as_str() {
             "://" => url_password(text, mark.end()).map(|range| (range, "url-credentials")),
-            " -u " | " --user " | " --user=" => user_option(text, mark.end()).map(|range| (range, "url-credentials")),
+            " -u " | " --user " | " --user=" => {
+                user_option(text, mark.end()).map(|range| (range, "url-credentials"))
+            }
             "sshpass " => sshpass(text, mark.end()).map(|range| (range, "secret")),
             word => match word.to_ascii_lowercase().as_str() {
-                "bearer" if starts_word(text, mark.start()) => scheme(text, mark.end(), false).map(|range| (range, "bearer")),
-                "basic" if starts_word(text, mark.start()) => scheme(text, mark.end(), true).map(|range| (range, "basic")),
+                "bearer" if starts_word(text, mark.start()) => {
+                    scheme(text, mark.end(), false).map(|range| (range, "bearer"))
+                }
+                "basic" if starts_word(text, mark.start()) => {
+                    scheme(text, mark.end(), true).map(|range| (range, "basic"))
+                }
                 "authorization" => authorization(text, mark.end()),
                 "cookie" => cookie(text, mark.end()).map(|range| (range, "cookie")),
-                "accountkey=" | "sharedaccesskey=" => parameter(text, mark.end()).map(|range| (range, "azure-key")),
+                "accountkey=" | "sharedaccesskey=" => {
+                    parameter(text, mark.end()).map(|range| (range, "azure-key"))
+                }
                 _ => parameter(text, mark.end()).map(|range| (range, "url-signature")),
             },
         };
-        if let Some((range, rule)) = next.filter(|(range, _)| found.last().is_none_or(|last| last.range.end <= range.start)) {
+        if let Some((range, rule)) =
+            next.filter(|(range, _)| found.last().is_none_or(|last| last.range.end <= range.start))
+        {
             from = range.end.max(from);
             found.push(Found { range, rule });
         }
@@ -59,26 +71,28 @@ fn is_delimiter(b: u8) -> bool {
 /// The password in `scheme://user:password@host`. It may hold an unescaped `@`.
 fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
     const LONGEST_USERINFO: usize = 1024;
-    let authority = take(text, at, LONGEST_USERINFO, |b| !is_delimiter(b) && !matches!(b, b'/' | b'?' | b'#'));
-    let mut authority = &text[at..at + authority];
-    if !authority.contains('@') {
-        // Passwords with an unescaped slash or the like.
-        let longer = take(text, at, 200, |b| !is_delimiter(b) && !matches!(b, b',' | b')' | b'(' | b'['));
-        let path = &text[at..at + longer];
-        let colon = path.find(':')?;
-        let end = path.rfind('@')?;
-        let port = path[colon + 1..].bytes().take_while(u8::is_ascii_digit).count();
-        let is_port = port > 0 && path[colon + 1 + port..].starts_with(['/', '?', '#']);
-        if is_port || end < colon || path[..colon].contains(['/', '?', '#']) {
-            return None;
-        }
-        authority = &path[..end + 1];
-    }
+    let authority =
+        take(text, at, LONGEST_USERINFO, |b| !is_delimiter(b) && !matches!(b, b'/' | b'?' | b'#'));
+    let authority = with_slash(text, at).unwrap_or(&text[at..at + authority]);
     let user_end = authority.find(':')?;
     let end = authority.rfind('@').filter(|end| *end > user_end + 1)?;
     let password = &authority[user_end + 1..end];
-    let named = password.starts_with(['$', '{', '%', '[', '<', '(']) && !password[1..].starts_with(|c: char| c.is_ascii_digit());
+    let named = password.starts_with(['$', '{', '%', '[', '<', '('])
+        && !password.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
     (!named && !is_placeholder(password)).then_some(at + user_end + 1..at + end)
+}
+
+/// A user and password in which a slash or the like stands unescaped: no port, and an `@` behind it.
+fn with_slash(text: &str, at: usize) -> Option<&str> {
+    let length = take(text, at, 200, |b| !is_delimiter(b) && !matches!(b, b',' | b')' | b'(' | b'['));
+    let whole = &text[at..at + length];
+    let (colon, end) = (whole.find(':')?, whole.rfind('@')?);
+    let port = whole[colon + 1..].bytes().take_while(u8::is_ascii_digit).count();
+    let is_port = port > 0 && whole[colon + 1 + port..].starts_with(['/', '?', '#']);
+    let user = !whole[..colon].contains(['/', '?', '#', '@']);
+    // `https://user:pw@host/@scope/name`: an `@` after a slash begins something new.
+    let scope = whole[..end].ends_with('/');
+    (!is_port && user && colon < end && !scope).then(|| &whole[..=end])
 }
 
 /// `curl -u user:password`.
@@ -89,8 +103,12 @@ fn user_option(text: &str, at: usize) -> Option<Range<usize>> {
     let value = &text[start..start + length];
     let colon = value.find(':')?;
     let password = &value[colon + 1..];
-    let fits = password.len() >= 3 && colon > 0 && !password.starts_with(['$', '{', '[', '<', '/']) && !is_placeholder(password)
-        && !(password.bytes().all(|b| b.is_ascii_digit()) && value[..colon].bytes().all(|b| b.is_ascii_digit()));
+    let fits = password.len() >= 3
+        && colon > 0
+        && !password.starts_with(['$', '{', '[', '<', '/'])
+        && !is_placeholder(password)
+        && !(password.bytes().all(|b| b.is_ascii_digit())
+            && value[..colon].bytes().all(|b| b.is_ascii_digit()));
     fits.then_some(start + colon + 1..start + length)
 }
 
@@ -99,7 +117,8 @@ fn sshpass(text: &str, at: usize) -> Option<Range<usize>> {
     let start = text.len() - rest.trim_start_matches([' ', '\'', '"']).len();
     let length = take(text, start, 256, |b| !is_delimiter(b));
     let value = &text[start..start + length];
-    (!value.is_empty() && !value.starts_with(['$', '[', '<']) && !is_placeholder(value)).then_some(start..start + length)
+    (!value.is_empty() && !value.starts_with(['$', '[', '<']) && !is_placeholder(value))
+        .then_some(start..start + length)
 }
 
 fn is_credential(b: u8) -> bool {
@@ -116,9 +135,12 @@ fn scheme(text: &str, at: usize, base64: bool) -> Option<Range<usize>> {
     let upper = value.bytes().skip(1).filter(u8::is_ascii_uppercase).count();
     let lower = value.bytes().any(|b| b.is_ascii_lowercase());
     let fits = if base64 {
-        value.len() >= 8 && ((upper > 0 && lower && digits > 0) || value.ends_with('=')) && !value.contains(['.', '-', ':'])
+        value.len() >= 8
+            && ((upper > 0 && lower && digits > 0) || value.ends_with('='))
+            && !value.contains(['.', '-', ':'])
     } else {
-        value.len() >= 12 && (digits > 0 || upper >= 2 || (value.len() >= 24 && !value.contains(['-', '.', '/'])))
+        value.len() >= 12
+            && (digits > 0 || upper >= 2 || (value.len() >= 24 && !value.contains(['-', '.', '/'])))
     };
     (blank > 0 && fits && !is_placeholder(value)).then_some(start..start + value.len())
 }
@@ -158,12 +180,16 @@ fn cookie(text: &str, at: usize) -> Option<Range<usize>> {
     let length = take(text, start, LONGEST, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`'));
     let value = text[start..start + length].trim_end();
     let (name, content) = value.split_once('=')?;
-    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-    (is_name && content.len() >= 6 && !content.starts_with(['$', '{', '<', '['])).then_some(start..start + value.len())
+    let is_name = !name.is_empty()
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    (is_name && content.len() >= 6 && !content.starts_with(['$', '{', '<', '[']))
+        .then_some(start..start + value.len())
 }
 
 /// A parameter that is a key or a signature by its name alone.
 fn parameter(text: &str, at: usize) -> Option<Range<usize>> {
-    let length = take(text, at, LONGEST, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'%' | b'-' | b'_'));
+    let length = take(text, at, LONGEST, |b| {
+        b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'%' | b'-' | b'_')
+    });
     (length >= 16 && !is_placeholder(&text[at..at + length])).then_some(at..at + length)
 }

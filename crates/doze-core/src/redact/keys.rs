@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::Found;
 use super::value::is_placeholder;
+use crate::text::regex;
 
 /// The characters a key may consist of behind its prefix.
 #[derive(Debug, Clone, Copy)]
@@ -165,9 +166,9 @@ const KEYS: &[(&str, &str, Chars, Len)] = &[
 ];
 
 static PREFIXES: LazyLock<Regex> = LazyLock::new(|| {
-    let alternatives: Vec<String> = KEYS.iter().map(|(_, prefix, ..)| regex::escape(prefix)).collect();
+    let alternatives: Vec<String> = KEYS.iter().map(|(_, prefix, ..)| ::regex::escape(prefix)).collect();
     // The alternatives are fixed literals; the table test builds this expression.
-    Regex::new(&alternatives.join("|")).unwrap_or_else(|error| unreachable!("{error}"))
+    regex(&alternatives.join("|"))
 });
 
 pub(super) fn find(text: &str) -> Vec<Found> {
@@ -177,7 +178,8 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     let mut last_end = 0;
     while let Some(hit) = PREFIXES.find_at(text, from) {
         from = hit.end();
-        let Some(&(rule, prefix, chars, len)) = KEYS.iter().find(|(_, prefix, ..)| *prefix == hit.as_str()) else {
+        let Some(&(rule, prefix, chars, len)) = KEYS.iter().find(|(_, prefix, ..)| *prefix == hit.as_str())
+        else {
             continue;
         };
         let range = match prefix {
@@ -192,7 +194,9 @@ pub(super) fn find(text: &str) -> Vec<Found> {
             _ => None,
         };
         let Some(range) = range else { continue };
-        if is_placeholder(&text[hit.end()..range.end]) || (prefix == "sk-" && !is_unlike_words(&text[range.clone()])) {
+        if is_placeholder(&text[hit.end()..range.end])
+            || (prefix == "sk-" && !is_unlike_words(&text[range.clone()]))
+        {
             // Not looked at again from each prefix inside it: that would be quadratic.
             from = range.end;
             continue;
@@ -244,7 +248,8 @@ fn key_end(text: &str, at: usize, chars: Chars, len: Len) -> Option<usize> {
 fn is_unlike_words(key: &str) -> bool {
     let head = &key[..key.len().min(200)];
     head.split(['-', '_']).any(|part| part.len() >= 20)
-        || (head.bytes().filter(u8::is_ascii_digit).count() >= 3 && head.split('-').any(|part| part.len() >= 12))
+        || (head.bytes().filter(u8::is_ascii_digit).count() >= 3
+            && head.split('-').any(|part| part.len() >= 12))
 }
 
 /// Three parts (five when encrypted), the last of which may be cut off.
@@ -281,7 +286,8 @@ fn jwt_end(text: &str, at: usize) -> Option<usize> {
 fn telegram(text: &str, colon: usize, chars: Chars, len: Len) -> Option<std::ops::Range<usize>> {
     let digits = text.as_bytes()[..colon].iter().rev().take(11).take_while(|b| b.is_ascii_digit()).count();
     let start = colon - digits;
-    let boundary = start == 0 || !text.as_bytes()[start - 1].is_ascii_alphanumeric() || starts_word(text, start);
+    let boundary =
+        start == 0 || !text.as_bytes()[start - 1].is_ascii_alphanumeric() || starts_word(text, start);
     let end = key_end(text, colon + 3, chars, len)?;
     ((8..=10).contains(&digits) && boundary).then_some(start..end)
 }
@@ -289,7 +295,9 @@ fn telegram(text: &str, colon: usize, chars: Chars, len: Len) -> Option<std::ops
 /// The secret part of a webhook's address: its path.
 fn webhook(text: &str, start: usize, path: usize) -> Option<std::ops::Range<usize>> {
     let host = &text.as_bytes()[..start];
-    if text[start..].starts_with("/api") && !(host.ends_with(b"discord.com") || host.ends_with(b"discordapp.com")) {
+    if text[start..].starts_with("/api")
+        && !(host.ends_with(b"discord.com") || host.ends_with(b"discordapp.com"))
+    {
         return None;
     }
     let length = text.as_bytes()[path..].iter().take_while(|b| Dash.has(**b) || **b == b'/').count();
@@ -301,7 +309,11 @@ fn webhook(text: &str, start: usize, path: usize) -> Option<std::ops::Range<usiz
 /// The secret that stands right behind an access key id, as in exported credentials.
 fn aws_secret(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
     let rest = text.as_bytes().get(at..)?;
-    let gap = rest.iter().take(6).take_while(|b| matches!(b, b' ' | b',' | b':' | b';' | b'\t' | b'"' | b'\'' | b'|' | b'\n')).count();
+    let gap = rest
+        .iter()
+        .take(6)
+        .take_while(|b| matches!(b, b' ' | b',' | b':' | b';' | b'\t' | b'"' | b'\'' | b'|' | b'\n'))
+        .count();
     let start = at + gap;
     let end = key_end(text, start, Base64, Exactly(40))?;
     (gap > 0 && text[start..end].bytes().any(|b| b.is_ascii_lowercase())).then_some(start..end)
@@ -315,10 +327,15 @@ fn discord_tokens(text: &str) -> Vec<Found> {
         if bytes.get(dot + 7) != Some(&b'.') || !bytes[dot + 1..dot + 7].iter().all(|b| Dash.has(*b)) {
             continue;
         }
-        let head = bytes[..dot].iter().rev().take(29).take_while(|b| Dash.has(**b)).count();
+        let mut head = bytes[..dot].iter().rev().take(30).take_while(|b| Dash.has(**b)).count();
+        if head < 30 && matches!(bytes[..dot - head], [.., b'\\']) {
+            head = head.saturating_sub(1); // The letter of an escape such as `\n`.
+        }
         let start = dot - head.min(28);
         let tail = bytes[dot + 8..].iter().take(80).take_while(|b| Dash.has(**b)).count();
-        let fits = (24..=28).contains(&head) && (27..80).contains(&tail) && matches!(bytes[start], b'M' | b'N' | b'O');
+        let fits = (24..=28).contains(&head)
+            && (27..80).contains(&tail)
+            && matches!(bytes[start], b'M' | b'N' | b'O');
         if fits && found.last().is_none_or(|last| last.range.end <= start) {
             found.push(Found { range: start..dot + 8 + tail, rule: "discord" });
         }

@@ -1,1 +1,417 @@
-#[test] fn t(){}
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+
+use super::redact;
+
+/// `n` characters in which every class a key needs occurs. Test keys are put together here and not written out, so
+/// that no scanner takes this file for a leak.
+fn body(n: usize) -> String {
+    "a1B2c3D4e5F6g7H8i9J0kLmNoPqRsTuVwXyZ".chars().cycle().take(n).collect()
+}
+
+fn hex(n: usize) -> String {
+    "0123456789abcdef".chars().cycle().take(n).collect()
+}
+
+fn upper(n: usize) -> String {
+    "A2B3C4D5E6F7".chars().cycle().take(n).collect()
+}
+
+fn key(parts: &[&str]) -> String {
+    parts.concat()
+}
+
+/// Compares all rows before it fails, so that one run tells everything.
+#[track_caller]
+fn assert_rows<'a>(rows: impl IntoIterator<Item = (String, Cow<'a, str>)>) {
+    let wrong: Vec<String> = rows
+        .into_iter()
+        .filter(|(text, expected)| redact(text).text != expected.as_ref())
+        .map(|(text, expected)| format!("{text}\n  gave     {}\n  expected {expected}\n", redact(&text).text))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+/// Every key is found bare, in a sentence, in quotes, behind an escape and in an assignment, always by its own rule.
+#[track_caller]
+fn assert_key(rule: &str, secret: &str) {
+    let settings =
+        [("", ""), ("see ", ", ok"), ("\"", "\""), ("line\\n", "\\nnext"), ("密钥", "。"), ("TOKEN=", "\n")];
+    assert_rows(settings.map(|(before, after)| {
+        (format!("{before}{secret}{after}"), format!("{before}[redacted:{rule}]{after}").into())
+    }));
+    assert_eq!(redact(secret).hits.into_iter().collect::<Vec<_>>(), [(rule, 1)]);
+}
+
+#[test]
+fn keys_are_known_by_their_form() {
+    let (b, h) = (body(100), hex(64));
+    let table = [
+        ("aws-key", key(&["AK", "IA", &upper(16)])),
+        ("aws-key", key(&["AS", "IA", &upper(16)])),
+        ("github", key(&["gh", "p_", &b[..36]])),
+        ("github", key(&["gh", "o_", &b[..36]])),
+        ("github", key(&["gh", "u_", &b[..36]])),
+        ("github", key(&["gh", "s_", &b[..36]])),
+        ("github", key(&["gh", "r_", &b[..36]])),
+        ("github", key(&["github", "_pat_", &b[..22], "_", &b[..59]])),
+        ("gitlab", key(&["gl", "pat-", &b[..20]])),
+        ("gitlab", key(&["gl", "dt-", &b[..20]])),
+        ("bitbucket", key(&["AT", "BB", &b[..32]])),
+        ("atlassian", key(&["ATA", "TT3", &b[..80]])),
+        ("slack", key(&["xo", "xb-", "123456789012-123456789012-", &b[..24]])),
+        ("slack", key(&["xo", "xp-", "1234567890-", &b[..24]])),
+        ("slack", key(&["xa", "pp-1-A012-", &b[..24]])),
+        ("discord", key(&["MT", &b[..22], ".", &b[..6], ".", &b[..38]])),
+        ("telegram", key(&["123456789", ":AA", &b[..33]])),
+        ("anthropic", key(&["sk-", "ant-api03-", &b[..40], "-", &b[..40], "AA"])),
+        ("openai", key(&["sk-", "proj-", &b[..48]])),
+        ("openai", key(&["sk-", &b[..48]])),
+        ("openai", key(&["sk-", &"a".repeat(48)])),
+        ("openrouter", key(&["sk-", "or-v1-", &h])),
+        ("google", key(&["AI", "za", &b[..35]])),
+        ("google", key(&["GOC", "SPX-", &b[..28]])),
+        ("groq", key(&["gs", "k_", &b[..52]])),
+        ("huggingface", key(&["h", "f_", &b[..34]])),
+        ("replicate", key(&["r", "8_", &b[..37]])),
+        ("xai", key(&["x", "ai-", &b[..80]])),
+        ("perplexity", key(&["pp", "lx-", &b[..48]])),
+        ("stripe", key(&["sk_", "live_", &b[..24]])),
+        ("stripe", key(&["rk_", "test_", &b[..24]])),
+        ("stripe", key(&["wh", "sec_", &b[..32]])),
+        ("npm", key(&["np", "m_", &b[..36]])),
+        ("pypi", key(&["py", "pi-", "AgEIcHlwaS5vcmc", &b[..60]])),
+        ("crates-io", key(&["ci", "o", &b[..32]])),
+        ("rubygems", key(&["ruby", "gems_", &h[..48]])),
+        ("digitalocean", key(&["do", "p_v1_", &h])),
+        ("sendgrid", key(&["S", "G.", &b[..22], ".", &b[..43]])),
+        ("twilio", key(&["S", "K", &h[..32]])),
+        ("shopify", key(&["shp", "at_", &h[..32]])),
+        ("vault", key(&["hv", "s.", &b[..24]])),
+        ("databricks", key(&["da", "pi", &h[..32]])),
+        ("jwt", key(&["ey", "J", &b[..20], ".ey", "J", &b[..30], ".", &b[..43]])),
+    ];
+    for (rule, secret) in table {
+        assert_key(rule, &secret);
+    }
+}
+
+#[test]
+fn keys_side_by_side_are_each_found() {
+    let (one, two) = (key(&["do", "p_v1_", &hex(64)]), key(&["gh", "p_", &body(36)]));
+    assert_eq!(redact(&format!("{one}{two}")).text, "[redacted:digitalocean][redacted:github]");
+    let pair = format!("{},{}/{}", key(&["AK", "IA", &upper(16)]), body(20), body(19));
+    assert_eq!(redact(&pair).text, "[redacted:aws-key],[redacted:aws-secret]");
+}
+
+#[test]
+fn webhooks_lose_their_path() {
+    let slack = format!("https://hooks.slack.com/services/{}/{}/{} now", "T0123ABCD", "B0123ABCD", body(24));
+    assert_eq!(redact(&slack).text, "https://hooks.slack.com/services/[redacted:slack-webhook] now");
+    let discord = format!("https://discord.com/api/webhooks/123456789012345678/{}", body(68));
+    assert_eq!(redact(&discord).text, "https://discord.com/api/webhooks/[redacted:discord-webhook]");
+    assert_eq!(redact("GET /api/webhooks/orders/latest").text, "GET /api/webhooks/orders/latest");
+}
+
+fn pem(kind: &str, lines: &[&str], newline: &str) -> String {
+    let dashes = "-".repeat(5);
+    let mut all = vec![format!("{dashes}BEGIN {kind}{dashes}")];
+    all.extend(lines.iter().map(|line| (*line).to_owned()));
+    all.push(format!("{dashes}END {kind}{dashes}"));
+    all.join(newline)
+}
+
+#[test]
+fn private_keys_go_whole_or_cut_off() {
+    let line = body(64);
+    let lines = [line.as_str(), line.as_str(), "abcd=="];
+    let kinds = [
+        "RSA PRIVATE KEY",
+        "PRIVATE KEY",
+        "EC PRIVATE KEY",
+        "OPENSSH PRIVATE KEY",
+        "ENCRYPTED PRIVATE KEY",
+        "PGP PRIVATE KEY BLOCK",
+    ];
+    for kind in kinds {
+        for newline in ["\n", "\r\n", "\\n", "\\r\\n"] {
+            let text = format!("before {}{newline}after", pem(kind, &lines, newline));
+            assert_eq!(
+                redact(&text).text,
+                format!("before [redacted:private-key]{newline}after"),
+                "{kind} {newline:?}"
+            );
+        }
+        let whole = pem(kind, &lines, "\n");
+        let cut_at_end = &whole[..whole.len() - 50];
+        assert_eq!(redact(cut_at_end).text, "[redacted:private-key]", "{kind}");
+        let cut_at_start = &whole[whole.find('\n').unwrap() + 11..];
+        assert_eq!(redact(cut_at_start).text, "[redacted:private-key]", "{kind}");
+    }
+    let headed =
+        pem("RSA PRIVATE KEY", &["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,00", "", &line], "\n");
+    assert_eq!(redact(&headed).text, "[redacted:private-key]");
+    let numbered: String = pem("PRIVATE KEY", &lines, "\n")
+        .lines()
+        .enumerate()
+        .map(|(n, l)| format!("{:>6}→{l}\n", n + 1))
+        .collect();
+    assert_eq!(redact(&numbered).text, "     1→[redacted:private-key]\n");
+    let spaced = pem("PRIVATE KEY", &lines, " ");
+    assert_eq!(redact(&format!("KEY={spaced} x")).text, "KEY=[redacted:private-key] x");
+    let cut_then_prose = format!("{}\n{line}\nThen the log says more.", &whole_head("PRIVATE KEY"));
+    assert_eq!(redact(&cut_then_prose).text, "[redacted:private-key]\nThen the log says more.");
+}
+
+fn whole_head(kind: &str) -> String {
+    format!("{0}BEGIN {kind}{0}", "-".repeat(5))
+}
+
+#[test]
+fn labels_certificates_and_public_keys_stay() {
+    let line = body(64);
+    for text in [
+        format!("Look for {} in the file.", whole_head("PRIVATE KEY")),
+        pem("CERTIFICATE", &[&line], "\n"),
+        pem("PUBLIC KEY", &[&line], "\n"),
+        pem("PRIVATE KEY", &["..."], "\n"),
+    ] {
+        assert_eq!(redact(&text).text, text);
+    }
+}
+
+#[test]
+fn private_blocks_go() {
+    let table = [
+        ("a <private>b</private> c", "a [redacted:private] c"),
+        ("a <PRIVATE>b\nc</Private>d", "a [redacted:private]d"),
+        ("a <private>b <private>c</private> d</private> e", "a [redacted:private] e"),
+        ("a <private>never closed", "a [redacted:private]"),
+        ("the `<private>` tag hides text", "the `<private>` tag hides text"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(redact(text).text, expected);
+    }
+}
+
+#[test]
+fn headers_and_urls_lose_their_secret_only() {
+    let b = body(40);
+    let table = [
+        (format!("Authorization: Bearer {b}"), "Authorization: Bearer [redacted:bearer]".to_owned()),
+        (format!("curl -H \"authorization: bearer {b}\" x"), "curl -H \"authorization: bearer [redacted:bearer]\" x".into()),
+        (format!(r#"{{"cmd":"curl -H \"Authorization: Bearer {b}\""}}"#), r#"{"cmd":"curl -H \"Authorization: Bearer [redacted:bearer]\""}"#.into()),
+        ("Authorization: Basic dXNlcjpwYXNzd29yZA==".into(), "Authorization: Basic [redacted:basic]".into()),
+        (format!("Authorization: token {b}"), "Authorization: token [redacted:authorization]".into()),
+        (format!("'Authorization': '{b}'"), "'Authorization': '[redacted:authorization]'".into()),
+        (format!("x-api-key: {b}"), "x-api-key: [redacted:secret]".into()),
+        (format!("PRIVATE-TOKEN: {b}"), "PRIVATE-TOKEN: [redacted:secret]".into()),
+        ("Cookie: session=abcdef123456; theme=dark".into(), "Cookie: [redacted:cookie]".into()),
+        ("postgres://app:s3cr3t@db:5432/x".into(), "postgres://app:[redacted:url-credentials]@db:5432/x".into()),
+        ("mysql://root:p@ss/w0rd@db/x".into(), "mysql://root:[redacted:url-credentials]@db/x".into()),
+        ("redis://:hunter2@localhost:6379/0".into(), "redis://:[redacted:url-credentials]@localhost:6379/0".into()),
+        ("https://user:changeme@example.com/a".into(), "https://user:[redacted:url-credentials]@example.com/a".into()),
+        ("mongodb+srv://u:p4ssw0rd@c0.mongodb.net".into(), "mongodb+srv://u:[redacted:url-credentials]@c0.mongodb.net".into()),
+        ("curl -u admin:hunter2 http://x".into(), "curl -u admin:[redacted:url-credentials] http://x".into()),
+        ("sshpass -p hunter2 ssh host".into(), "sshpass -p [redacted:secret] ssh host".into()),
+        (
+            format!("DefaultEndpointsProtocol=https;AccountName=x;AccountKey={b}==;EndpointSuffix=core"),
+            "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=[redacted:azure-key];EndpointSuffix=core".into(),
+        ),
+        (format!("https://x.blob.core.windows.net/c?sv=2022&sig={b}%3D&se=1"), "https://x.blob.core.windows.net/c?sv=2022&sig=[redacted:url-signature]&se=1".into()),
+    ];
+    assert_rows(table.map(|(text, expected)| (text, expected.into())));
+}
+
+#[test]
+fn assignments_lose_their_value_only() {
+    let b = body(24);
+    let table = [
+        ("password=hunter2", "password=[redacted:secret]"),
+        ("PASSWORD=changeme", "PASSWORD=[redacted:secret]"),
+        ("password: changeme", "password: [redacted:secret]"),
+        ("password = changeme", "password = [redacted:secret]"),
+        ("export DB_PASSWORD='p@ss word'", "export DB_PASSWORD='[redacted:secret]'"),
+        ("DB_PASSWORD=hunter2!@#)x", "DB_PASSWORD=[redacted:secret]"),
+        ("db_pass: s3cret!", "db_pass: [redacted:secret]"),
+        ("\"password\": \"correct horse\",", "\"password\": \"[redacted:secret]\","),
+        ("{\"api_key\":\"BODY\"}", "{\"api_key\":\"[redacted:secret]\"}"),
+        (r#"{\"api_key\": \"BODY\", \"a\": 1}"#, r#"{\"api_key\": \"[redacted:secret]\", \"a\": 1}"#),
+        (r#"{\\\"apiKey\\\":\\\"BODY\\\"}"#, r#"{\\\"apiKey\\\":\\\"[redacted:secret]\\\"}"#),
+        ("client_secret: BODY", "client_secret: [redacted:secret]"),
+        ("  secret: \"BODY\" # note", "  secret: \"[redacted:secret]\" # note"),
+        ("aws_secret_access_key = BODY", "aws_secret_access_key = [redacted:secret]"),
+        ("AWS Secret Access Key [None]: BODY", "AWS Secret Access Key [None]: [redacted:secret]"),
+        ("const apiKey: string = \"BODY\";", "const apiKey: string = \"[redacted:secret]\";"),
+        ("static API_KEY: &str = \"BODY\";", "static API_KEY: &str = \"[redacted:secret]\";"),
+        ("os.environ[\"API_KEY\"] = \"BODY\"", "os.environ[\"API_KEY\"] = \"[redacted:secret]\""),
+        ("token := \"BODY\"", "token := \"[redacted:secret]\""),
+        (":token => 'BODY'", ":token => '[redacted:secret]'"),
+        ("mysql --password hunter2 db", "mysql --password [redacted:secret] db"),
+        ("mysql --password=hunter2 db", "mysql --password=[redacted:secret] db"),
+        ("deploy --token BODY --yes", "deploy --token [redacted:secret] --yes"),
+        ("https://x/y?access_token=BODY&z=1", "https://x/y?access_token=[redacted:secret]&z=1"),
+        ("Server=x;Password=hunter2;Trusted=no", "Server=x;Password=[redacted:secret];Trusted=no"),
+        ("<password>hunter2</password>", "<password>[redacted:secret]</password>"),
+        ("machine x login me password hunter2", "machine x login me password [redacted:secret]"),
+        ("//registry.npmjs.org/:_authToken=BODY", "//registry.npmjs.org/:_authToken=[redacted:secret]"),
+        ("密码：hunter2。然后", "密码：[redacted:secret]。然后"),
+        ("数据库密码是hunter2，请记住", "数据库密码是[redacted:secret]，请记住"),
+        ("パスワード：「ひみつ123」", "パスワード：「[redacted:secret]」"),
+        ("비밀번호: hunter2", "비밀번호: [redacted:secret]"),
+        ("Пароль: hunter2", "Пароль: [redacted:secret]"),
+        ("the password is hunter2.", "the password is [redacted:secret]."),
+        ("device_key=BODY", "device_key=[redacted:secret]"),
+        ("password: \"cut off at the en", "password: \"[redacted:secret] off at the en"),
+        ("PASSWORD=12345678", "PASSWORD=[redacted:secret]"),
+        ("user_pwd = 'abc123'", "user_pwd = '[redacted:secret]'"),
+        ("CREATE USER x WITH PASSWORD 'hunter2';", "CREATE USER x WITH PASSWORD '[redacted:secret]';"),
+    ];
+    assert_rows(table.map(|(text, expected)| (text.replace("BODY", &b), expected.into())));
+}
+
+#[test]
+fn what_only_names_a_secret_stays() {
+    let table = [
+        "const key = process.env.API_KEY;",
+        "apiKey: process.env.API_KEY,",
+        "password = os.environ[\"DB_PASSWORD\"]",
+        "token = os.getenv('TOKEN')",
+        "PASSWORD=${DB_PASSWORD}",
+        "PASSWORD=$DB_PASSWORD",
+        "TOKEN=$(cat token.txt)",
+        "password: <your-password>",
+        "password: \"<your-password>\"",
+        "api_key = \"your-api-key-here\"",
+        "api_key: xxxxxxxxxxxxxxxx",
+        "password: ********",
+        "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "function login(user: string, password: string) {",
+        "token: string;",
+        "password: Option<String>,",
+        "pub token: AuthToken,",
+        "password = get_password()",
+        "password = getpass.getpass(\"Password: \")",
+        "login(user, password=password)",
+        "connect(password=user_password)",
+        "const token = response.data.token;",
+        "token = self.token",
+        "if (password == input) {",
+        "password: \"Password is required\"",
+        "<input type=\"password\" name=\"x\">",
+        "secret: ${{ secrets.DEPLOY_KEY }}",
+        "password: {{ vault_password }}",
+        "max_tokens: 4096",
+        "\"input_tokens\": 123456, \"output_tokens\": 99",
+        "tokens: 1234567",
+        "token_type: bearer",
+        "PASSWORD_FILE=/run/secrets/db_password",
+        "secretName: db-credentials",
+        "The token is invalid and the password is wrong.",
+        "Bearer authentication is required",
+        "Authorization: Bearer ${token}",
+        "Authorization: Bearer <token>",
+        "headers.Authorization = `Bearer ${token}`",
+        "Basic usage: see below",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "commit 0123456789abcdef0123456789abcdef01234567",
+        "/home/dev/app/src/token/password.rs",
+        "https://example.com:8080/path?x=1",
+        "git@github.com:user/repo.git",
+        "https://github.com/user/repo@v1",
+        "postgres://user:${PASSWORD}@host/db",
+        "postgres://user:<password>@host/db",
+        "sk-learn-pipeline-with-many-words",
+        "class=\"sk-fading-circle sk-cube-grid-animation\"",
+        "hf_hub_download(repo_id=x)",
+        "npm_config_registry and npm_lifecycle_event",
+        "password:",
+        "--password",
+        "--token --verbose",
+        "Enter your password: ",
+        "api key: not set",
+        "use std::secret::Token;",
+        "forgot_password_url = \"/reset\"",
+        "secret santa list",
+        "token: \"identifier\"",
+        "[redacted:github]",
+        "password=[redacted:secret]",
+        "Bearer [redacted:jwt]",
+        "tokenizer = \"cl100k_base\"",
+        "let tokens = tokenize(text);",
+        "密码：<你的密码>",
+        "1password = \"latest\"",
+        "token: `OP_SERVICE_ACCOUNT_TOKEN`",
+        "test/secret_refs.bats:187:\t# cycle",
+        "password must be at least 8 characters",
+    ];
+    assert_rows(table.map(|text| (text.to_owned(), text.into())));
+    for text in table {
+        let redacted = redact(text);
+        assert!(redacted.hits.is_empty() && matches!(redacted.text, Cow::Borrowed(_)), "{text}");
+    }
+}
+
+#[test]
+fn hostile_text_takes_linear_time() {
+    let n = 300_000;
+    for unit in [
+        "sk-",
+        "eyJ",
+        "-eyJ",
+        ".eyJ",
+        "ghp_",
+        "token=\"",
+        "token='",
+        "password:\\\"",
+        "://a:",
+        "<private>",
+        "Bearer ",
+        "AKIA",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----",
+        "secret secret ",
+        "Cookie:a=",
+        "密码",
+        "1234567890:AA",
+        ".123456",
+        "a.123456.",
+        "-----BEGIN ",
+        "token: ",
+        "hooks.slack.com/services/",
+        "passwordpassword",
+        " -u a",
+        "\\n",
+        "sk-x",
+        "sk-a-",
+    ] {
+        let text = unit.repeat(n / unit.len());
+        let started = std::time::Instant::now();
+        redact(&text);
+        let took = started.elapsed();
+        assert!(took.as_secs() < 10, "{unit:?} took {took:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn redacting_again_changes_nothing(
+        text in "(password|token|secret|api_key|DB_PASS|密码|：|是|=|: | = |\"|'|\\\\|\\[redacted:x\\]|Bearer |Basic |Authorization: |://u:|@|<private>|</private>|\
+            sk-|ghp_|AKIA|eyJ|:AA|SG\\.|1234567890|[a-zA-Z0-9]{1,45}|[A-Z0-9]{16}|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|\\n|\\\\n| |,|;|\\PC){0,40}",
+    ) {
+        let once = redact(&text);
+        let twice = redact(&once.text);
+        prop_assert_eq!(&twice.text, &once.text);
+        prop_assert!(twice.hits.is_empty());
+    }
+
+    #[test]
+    fn any_text_is_survived(text in any::<String>()) {
+        let redacted = redact(&text);
+        prop_assert_eq!(redacted.hits.is_empty(), matches!(redacted.text, Cow::Borrowed(_)));
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::{bare_line, one_line, sentences, width};
+use crate::text::{bare_line, one_line, regex, sentences, width};
 
 /// Lines longer than this are data, not prose.
 const MAX_LINE: usize = 4_000;
@@ -13,7 +13,7 @@ const MAX_LINE: usize = 4_000;
 pub(super) fn summary_line(text: &str) -> Option<String> {
     text.lines().rev().filter(|line| line.len() <= MAX_LINE).find_map(|line| {
         let told = SUMMARY.captures(bare_line(line))?.get(1)?.as_str();
-        let told = one_line(bare_line(told));
+        let told = plain(told);
         (width(&told) >= 4).then_some(told)
     })
 }
@@ -22,13 +22,13 @@ pub(super) fn summary_line(text: &str) -> Option<String> {
 pub(super) fn what_i_did(lines: &[&str]) -> Option<String> {
     let at = lines.iter().rposition(|line| line.len() <= MAX_LINE && WHAT_I_DID.is_match(line))?;
     let behind = WHAT_I_DID.find(lines[at]).map(|found| bare_line(&lines[at][found.end()..]))?;
-    let rest = one_line(behind.trim_start_matches([':', '：', ',', '.', ' ']));
+    let rest = plain(behind.trim_start_matches([':', '：', ',', '.', ' ']));
     if width(&rest) > 10 {
         return Some(rest);
     }
     let list = lines[at + 1..].iter().skip_while(|line| line.trim().is_empty());
     let items: Vec<String> =
-        list.take_while(|line| !line.trim().is_empty()).take(4).map(|line| one_line(bare_line(line))).collect();
+        list.take_while(|line| !line.trim().is_empty()).take(4).map(|line| plain(line)).collect();
     (!items.is_empty()).then(|| items.join("; "))
 }
 
@@ -36,7 +36,7 @@ pub(super) fn what_i_did(lines: &[&str]) -> Option<String> {
 pub(super) fn last_substantial(lines: &[&str]) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     for line in lines.iter().rev().filter(|line| is_substantial(line)) {
-        kept.push(one_line(bare_line(line)));
+        kept.push(plain(line));
         if kept.len() == 3 {
             break;
         }
@@ -48,41 +48,47 @@ pub(super) fn last_substantial(lines: &[&str]) -> Option<String> {
 /// The first lines of a text that say something: its account of the work.
 pub(super) fn account(lines: &[&str]) -> Option<String> {
     let told: Vec<String> =
-        lines.iter().filter(|line| is_substantial(line)).take(6).map(|line| one_line(bare_line(line))).collect();
+        lines.iter().filter(|line| is_substantial(line)).take(6).map(|line| plain(line)).collect();
     (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// A line without its marks, and without emphasis inside.
+fn plain(line: &str) -> String {
+    one_line(bare_line(line)).replace("**", "")
 }
 
 fn is_substantial(line: &str) -> bool {
     const NOISE: [&str; 8] = ["{", "[Agent ", "Running", "Using ", "|", "#", "::", "["];
     let line = line.trim();
-    line.len() <= MAX_LINE && width(bare_line(line)) > 20 && !NOISE.iter().any(|start| line.starts_with(start)) && !line.ends_with([':', '：', '?', '？'])
+    line.len() <= MAX_LINE
+        && width(bare_line(line)) > 20
+        && !NOISE.iter().any(|start| line.starts_with(start))
+        && !line.ends_with([':', '：', '?', '？'])
 }
 
 /// S0.15: lines that tell of a change from one thing to another, a choice, or a reason. Changes and choices come
 /// before mere reasons when there are too many; each kind in the order of the text.
 pub(super) fn decisions(lines: &[&str], found: &mut Vec<String>) {
-    let prose = || lines.iter().filter(|line| line.len() <= MAX_LINE).map(|line| bare_line(line));
-    let matching = |pattern: &'static LazyLock<Regex>, but: Option<&'static LazyLock<Regex>>| {
-        prose().filter(move |line| pattern.is_match(line) && !but.is_some_and(|but| but.is_match(line))).map(move |line| telling_part(line, pattern))
-    };
-    let choices: Vec<String> = matching(&CHOICE, None).collect();
-    let reasons: Vec<String> = matching(&REASON, Some(&CHOICE)).collect();
-    if choices.len() + reasons.len() <= super::MAX_DECISIONS {
-        // All fit: keep the order of the text.
-        found.extend(prose().filter(|line| CHOICE.is_match(line) || REASON.is_match(line)).map(|line| {
-            telling_part(line, if CHOICE.is_match(line) { &CHOICE } else { &REASON })
-        }));
-    } else {
-        found.extend(choices.into_iter().chain(reasons));
+    let mut told: Vec<(bool, String)> = Vec::new();
+    for line in lines.iter().filter(|line| line.len() <= MAX_LINE).map(|line| bare_line(line)) {
+        if CHOICE.is_match(line) {
+            told.push((false, telling_part(line, &CHOICE)));
+        } else if REASON.is_match(line) && !line.ends_with([':', '：']) && !PROGRESS.is_match(line) {
+            told.push((true, telling_part(line, &REASON)));
+        }
     }
+    if told.len() > super::MAX_DECISIONS {
+        told.sort_by_key(|(mere_reason, _)| *mere_reason);
+    }
+    found.extend(told.into_iter().map(|(_, line)| line));
 }
 
 /// A line that fits, else the sentence in it that the pattern matches.
 fn telling_part(line: &str, pattern: &Regex) -> String {
     if line.chars().count() <= super::MAX_ITEM {
-        return one_line(line);
+        return plain(line);
     }
-    one_line(sentences(line).into_iter().find(|sentence| pattern.is_match(sentence)).unwrap_or(line))
+    plain(sentences(line).into_iter().find(|sentence| pattern.is_match(sentence)).unwrap_or(line))
 }
 
 /// S0.14: what stands behind TODO, unfinished or remaining, on the line or in the list below; open check boxes too.
@@ -100,8 +106,9 @@ fn listed(lines: &[&str], heading: &Regex, found: &mut Vec<String>) {
     while let Some(line) = lines.next() {
         let bare = bare_line(line);
         if let Some(captures) = heading.captures(bare) {
-            let rest = captures.name("rest").or_else(|| captures.name("inline")).map_or("", |rest| rest.as_str());
-            let rest = one_line(bare_line(rest.trim_start_matches(['*', '_', ':', '：', ' ', '-', '–', '—'])));
+            let rest =
+                captures.name("rest").or_else(|| captures.name("inline")).map_or("", |rest| rest.as_str());
+            let rest = plain(rest.trim_start_matches(['*', '_', ':', '：', ' ', '-', '–', '—']));
             if !rest.is_empty() {
                 if !is_nothing(&rest) {
                     found.push(rest);
@@ -110,14 +117,14 @@ fn listed(lines: &[&str], heading: &Regex, found: &mut Vec<String>) {
             }
             // A heading: its list follows, perhaps after blank lines.
             while lines.next_if(|line| line.trim().is_empty()).is_some() {}
-            while let Some(item) = lines.next_if(|line| is_item(line)) {
-                let text = one_line(bare_line(item));
+            while let Some(item) = lines.next_if(is_item) {
+                let text = plain(item);
                 if !is_done(item) && !is_nothing(&text) {
                     found.push(text);
                 }
             }
         } else if std::ptr::eq(heading, &*UNFINISHED) && line.trim_start().starts_with("- [ ] ") {
-            found.push(one_line(bare));
+            found.push(plain(bare));
         }
     }
 }
@@ -135,8 +142,27 @@ fn is_done(line: &str) -> bool {
 
 fn is_nothing(text: &str) -> bool {
     let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    const NOTHING: &[&str] = &["", "none", "nothing", "n/a", "na", "no", "nil", "0", "无", "無", "没有", "なし", "ありません", "없음", "нет"];
-    NOTHING.contains(&text.as_str()) || text.starts_with("none ") || text.starts_with("nothing ") || text.starts_with("no ")
+    const NOTHING: &[&str] = &[
+        "",
+        "none",
+        "nothing",
+        "n/a",
+        "na",
+        "no",
+        "nil",
+        "0",
+        "无",
+        "無",
+        "没有",
+        "なし",
+        "ありません",
+        "없음",
+        "нет",
+    ];
+    NOTHING.contains(&text.as_str())
+        || text.starts_with("none ")
+        || text.starts_with("nothing ")
+        || text.starts_with("no ")
 }
 
 /// ``Committed `abc1234` ``, `commit abc1234`: in what an agent says.
@@ -157,9 +183,14 @@ pub(super) fn commit_event(text: &str) -> Option<String> {
 }
 
 fn hashes(text: &str, pattern: &Regex) -> Vec<String> {
-    let captured = pattern.captures_iter(text).filter_map(|captures| captures.iter().skip(1).flatten().next());
+    let captured =
+        pattern.captures_iter(text).filter_map(|captures| captures.iter().skip(1).flatten().next());
     // A word of seven letters from a to f is a word.
-    captured.map(|hash| hash.as_str()).filter(|hash| hash.bytes().any(|b| b.is_ascii_digit())).map(short_hash).collect()
+    captured
+        .map(|hash| hash.as_str())
+        .filter(|hash| hash.bytes().any(|b| b.is_ascii_digit()))
+        .map(short_hash)
+        .collect()
 }
 
 fn is_hash(word: &str) -> bool {
@@ -172,11 +203,15 @@ fn short_hash(hash: &str) -> String {
 }
 
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"^(?i:(?:\*\*|__)?(?:summary|总结|摘要|小结|總結|要約|まとめ|요약|резюме|итог|zusammenfassung|resumen|résumé)(?:\*\*|__)?\s*[:：](?:\*\*|__)?)\s*(\S.*)$")
+    regex(
+        r"^(?i:(?:\*\*|__)?(?:summary|总结|摘要|小结|總結|要約|まとめ|요약|резюме|итог|zusammenfassung|resumen|résumé)(?:\*\*|__)?\s*[:：](?:\*\*|__)?)\s*(\S.*)$",
+    )
 });
 
 static WHAT_I_DID: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\bhere(?:'s|’s| is| are)\s+(?:what|everything)\s+(?:I|I've|I’ve|we|was)?\s*(?:have\s+)?(?:did|done|changed|built|implemented|added|fixed|made|updated)\b|以下是我(?:所)?(?:做|完成|修改)的[^：:]{0,10}|変更内容は以下")
+    regex(
+        r"(?i)\bhere(?:'s|’s| is| are)\s+(?:what|everything)\s+(?:I|I've|I’ve|we|was)?\s*(?:have\s+)?(?:did|done|changed|built|implemented|added|fixed|made|updated)\b|以下是我(?:所)?(?:做|完成|修改)的[^：:]{0,10}|変更内容は以下",
+    )
 });
 
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
@@ -191,7 +226,12 @@ static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-static REASON: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bbecause\b|因为|由于|因為|なぜなら|という理由|때문에"));
+static REASON: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bbecause\b|因为|由于|因為|なぜなら|という理由|때문에"));
+
+/// The agent says what it is about to do; the reason belongs to that step only.
+static PROGRESS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?i:I'll|I’ll|I'm|I’m|I am|I will|let me|let's|next I|now I)\b"));
 
 static UNFINISHED: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
@@ -212,12 +252,9 @@ static NEXT_STEPS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static TOLD_COMMIT: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\bcommitt?(?:ed|s)?(?:\s+(?:as|in|it\s+as|hash|id|sha|is|to\s+\S{1,40}\s+as)){0,2}\s*[:：]?\s*(?:\(|\[)?(?:`([0-9a-f]{7,40})`|([0-9a-f]{7,40})\b)|(?:提交|コミット|커밋)[^\n`0-9a-f]{0,12}`?([0-9a-f]{7,40})\b")
+    regex(
+        r"(?i)\bcommitt?(?:ed|s)?(?:\s+(?:as|in|it\s+as|hash|id|sha|is|to\s+\S{1,40}\s+as)){0,2}\s*[:：]?\s*(?:\(|\[)?(?:`([0-9a-f]{7,40})`|([0-9a-f]{7,40})\b)|(?:提交|コミット|커밋)[^\n`0-9a-f]{0,12}`?([0-9a-f]{7,40})\b",
+    )
 });
 
-static GIT_COMMIT: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] "));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
-}
+static GIT_COMMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] "));

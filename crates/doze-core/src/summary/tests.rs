@@ -77,12 +77,16 @@ fn what_falls_back_step_by_step() {
     for (output, expected) in table {
         assert_eq!(of_output(output).what, expected, "{output}");
     }
-    let given = SummaryInput { summary: Some("Rebuilt the\nparser."), ..input(Some("SUMMARY: other words"), &[]) };
+    let given =
+        SummaryInput { summary: Some("Rebuilt the\nparser."), ..input(Some("SUMMARY: other words"), &[]) };
     assert_eq!(summarise(&given).what, "Rebuilt the parser.");
     let short = SummaryInput { summary: Some("ok"), ..input(Some("SUMMARY: other words"), &[]) };
     assert_eq!(summarise(&short).what, "other words");
     let failed = SummaryInput { outcome: Outcome::Failed, ..input(None, &[]) };
-    assert_eq!((summarise(&failed).what, summarise(&failed).outcome), ("Task failed".into(), "failed".into()));
+    assert_eq!(
+        (summarise(&failed).what, summarise(&failed).outcome),
+        ("Task failed".into(), "failed".into())
+    );
     assert_eq!(of_output("").outcome, "unknown");
     assert_eq!(of_output(&format!("SUMMARY: {}", "long ".repeat(100))).what.chars().count(), MAX_WHAT);
 }
@@ -138,7 +142,10 @@ fn unfinished_takes_lines_and_lists() {
 fn commits_are_those_of_this_session() {
     let table: &[(&str, &[&str])] = &[
         ("Committed `ad8ed51`", &["ad8ed51"]),
-        ("[main 1a2b3c4] fix it\n[main (root-commit) 2a2b3c4] first\n[detached HEAD 3a2b3c4] x", &["1a2b3c4", "2a2b3c4", "3a2b3c4"]),
+        (
+            "[main 1a2b3c4] fix it\n[main (root-commit) 2a2b3c4] first\n[detached HEAD 3a2b3c4] x",
+            &["1a2b3c4", "2a2b3c4", "3a2b3c4"],
+        ),
         ("Done in commit abc1234.", &["abc1234"]),
         ("Committed as `abc1234` (commit abc1234def0)", &["abc1234"]),
         ("I committed defaced walls", &[]),
@@ -161,7 +168,8 @@ fn commits_are_those_of_this_session() {
 
 #[test]
 fn files_are_short_and_named_once() {
-    let told = ["/a/b/c/d/e.rs", "C:\\x\\y\\z\\w.ts", "e.rs", "./src/lib.rs", "/other/c/d/e.rs"].map(String::from);
+    let told =
+        ["/a/b/c/d/e.rs", "C:\\x\\y\\z\\w.ts", "e.rs", "./src/lib.rs", "/other/c/d/e.rs"].map(String::from);
     let mut event = Event::new("1", EventKind::File, Origin::Tool, "");
     event.path = Some("/q/src/lib.rs".into());
     let events = [event];
@@ -177,13 +185,22 @@ fn events_alone_tell_the_story() {
         said(2, "I'll start.\nTODO: ask about colours\nWe store it locally because accounts are optional."),
         ran(3, "because the tool says so\nTODO: tool noise", false),
         asked(4, "also in the header"),
-        said(5, "Dark mode works in the settings and in the header.\n\nNext steps:\n- Add a test for the toggle"),
+        said(
+            5,
+            "Dark mode works in the settings and in the header.\n\nNext steps:\n- Add a test for the toggle",
+        ),
     ];
     let summary = summarise(&input(None, &events));
     assert_eq!(summary.request, "Add a dark mode to the settings");
     assert_eq!(summary.goal, summary.request);
-    assert_eq!(summary.what, "Dark mode works in the settings and in the header. — Add a test for the toggle");
-    assert_eq!(summary.work_done, "Dark mode works in the settings and in the header. Add a test for the toggle");
+    assert_eq!(
+        summary.what,
+        "Dark mode works in the settings and in the header. — Add a test for the toggle"
+    );
+    assert_eq!(
+        summary.work_done,
+        "Dark mode works in the settings and in the header. Add a test for the toggle"
+    );
     assert_eq!(summary.decisions, ["We store it locally because accounts are optional."]);
     assert_eq!(summary.unfinished, Vec::<String>::new());
     assert_eq!(summary.next_steps, ["Add a test for the toggle"]);
