@@ -259,6 +259,10 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
         let tight = separator == "=" && gap == 0 && !behind.starts_with([' ', '\t']);
         return read(text, text.len() - behind.len(), name, tight);
     }
+    let head = &text[..name.range.start];
+    if gap > 0 && !closed && (head.ends_with("ENV ") || head.ends_with("configure set ")) {
+        return read(text, i + gap, name, true);
+    }
     let behind_flag = name.flag && gap > 0 && !closed && !rest.starts_with(['-', '|', '>', '<', '&', ';']);
     if behind_flag || (gap > 0 && is_netrc(text, name.range.start)) {
         return read(text, i + gap, name, true);

@@ -12,7 +12,7 @@ use crate::text::regex;
 
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass )",
+        r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass | -p)",
     )
 });
 
@@ -29,6 +29,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
             " -u " | " --user " | " --user=" => {
                 user_option(text, mark.end()).map(|range| (range, "url-credentials"))
             }
+            " -p" => password_option(text, mark.start(), mark.end()).map(|range| (range, "secret")),
             "sshpass " => sshpass(text, mark.end()).map(|range| (range, "secret")),
             word => match word.to_ascii_lowercase().as_str() {
                 "bearer" if starts_word(text, mark.start()) => {
@@ -74,12 +75,24 @@ fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
     let authority =
         take(text, at, LONGEST_USERINFO, |b| !is_delimiter(b) && !matches!(b, b'/' | b'?' | b'#'));
     let authority = with_slash(text, at).unwrap_or(&text[at..at + authority]);
-    let user_end = authority.find(':')?;
+    let Some(user_end) = authority.find(':') else { return lone_token(text, at, authority) };
+    if authority.starts_with("[redacted:") {
+        return None;
+    }
     let end = authority.rfind('@').filter(|end| *end > user_end + 1)?;
     let password = &authority[user_end + 1..end];
     let named = password.starts_with(['$', '{', '%', '[', '<', '('])
         && !password.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
     (!named && !is_placeholder(password)).then_some(at + user_end + 1..at + end)
+}
+
+/// `https://token@host`: a user name as long and mixed as only a token is.
+fn lone_token(text: &str, at: usize, authority: &str) -> Option<Range<usize>> {
+    let token = &authority[..authority.find('@')?];
+    let mixed = token.bytes().any(|b| b.is_ascii_digit()) && token.bytes().any(|b| b.is_ascii_alphabetic());
+    let plain = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    let web = text[..at].ends_with("http://") || text[..at].ends_with("https://");
+    (web && mixed && plain && token.len() >= 20).then_some(at..at + token.len())
 }
 
 /// A user and password in which a slash or the like stands unescaped: no port, and an `@` behind it.
@@ -112,9 +125,22 @@ fn user_option(text: &str, at: usize) -> Option<Range<usize>> {
     fits.then_some(start + colon + 1..start + length)
 }
 
+/// `docker login -p password`, `mysql -ppassword`; elsewhere `-p` means a port, a path and much else.
+fn password_option(text: &str, option: usize, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[option.saturating_sub(120)..option];
+    let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
+    let has = |word: &[u8]| line.windows(word.len()).any(|window| window == word);
+    let spaced = text[at..].starts_with(' ');
+    let asks = (spaced && has(b"login")) || (!spaced && (has(b"mysql") || has(b"mariadb")));
+    if asks { password_at(text, at) } else { None }
+}
+
 fn sshpass(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = text[at..].strip_prefix("-p")?;
-    let start = text.len() - rest.trim_start_matches([' ', '\'', '"']).len();
+    text[at..].starts_with("-p").then(|| password_at(text, at + 2)).flatten()
+}
+
+fn password_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = text.len() - text[at..].trim_start_matches([' ', '\'', '"']).len();
     let length = take(text, start, 256, |b| !is_delimiter(b));
     let value = &text[start..start + length];
     (!value.is_empty() && !value.starts_with(['$', '[', '<']) && !is_placeholder(value))

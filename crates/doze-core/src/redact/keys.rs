@@ -159,7 +159,6 @@ const KEYS: &[(&str, &str, Chars, Len)] = &[
     ("fly", "fm2_", Base64, AtLeast(30)),
     ("postman", "PMAK-", Dash, AtLeast(40)),
     ("tailscale", "tskey-", Dash, AtLeast(16)),
-    ("device-key", "odk_", Dash, AtLeast(16)),
     ("onepassword", "ops_eyJ", Base64, AtLeast(40)),
     ("age", "AGE-SECRET-KEY-1", Upper, AtLeast(40)),
     ("jwt", "eyJ", Dash, AtLeast(0)),

@@ -214,6 +214,10 @@ fn headers_and_urls_lose_their_secret_only() {
         ("https://user:changeme@example.com/a".into(), "https://user:[redacted:url-credentials]@example.com/a".into()),
         ("mongodb+srv://u:p4ssw0rd@c0.mongodb.net".into(), "mongodb+srv://u:[redacted:url-credentials]@c0.mongodb.net".into()),
         ("curl -u admin:hunter2 http://x".into(), "curl -u admin:[redacted:url-credentials] http://x".into()),
+        (
+            format!("git remote add o https://{}@github.com/x/y", &b[..20]),
+            "git remote add o https://[redacted:url-credentials]@github.com/x/y".into(),
+        ),
         ("sshpass -p hunter2 ssh host".into(), "sshpass -p [redacted:secret] ssh host".into()),
         (
             format!("DefaultEndpointsProtocol=https;AccountName=x;AccountKey={b}==;EndpointSuffix=core"),
@@ -262,6 +266,13 @@ fn assignments_lose_their_value_only() {
         ("비밀번호: hunter2", "비밀번호: [redacted:secret]"),
         ("Пароль: hunter2", "Пароль: [redacted:secret]"),
         ("the password is hunter2.", "the password is [redacted:secret]."),
+        ("ENV SECRET_KEY_BASE BODY", "ENV SECRET_KEY_BASE [redacted:secret]"),
+        (
+            "aws configure set aws_secret_access_key BODY",
+            "aws configure set aws_secret_access_key [redacted:secret]",
+        ),
+        ("docker login -u me -p hunter2", "docker login -u me -p [redacted:secret]"),
+        ("mysql -u root -phunter2 db", "mysql -u root -p[redacted:secret] db"),
         ("device_key=BODY", "device_key=[redacted:secret]"),
         ("password: \"cut off at the en", "password: \"[redacted:secret] off at the en"),
         ("PASSWORD=12345678", "PASSWORD=[redacted:secret]"),
@@ -342,6 +353,9 @@ fn what_only_names_a_secret_stays() {
         "tokenizer = \"cl100k_base\"",
         "let tokens = tokenize(text);",
         "密码：<你的密码>",
+        "OPENAI_API_KEY=\"sk-...\"",
+        "mkdir -p a/b && docker run -p 8080:80 x",
+        "https://some-user@example.com/x",
         "1password = \"latest\"",
         "token: `OP_SERVICE_ACCOUNT_TOKEN`",
         "test/secret_refs.bats:187:\t# cycle",
@@ -400,7 +414,7 @@ proptest! {
 
     #[test]
     fn redacting_again_changes_nothing(
-        text in "(password|token|secret|api_key|DB_PASS|密码|：|是|=|: | = |\"|'|\\\\|\\[redacted:x\\]|Bearer |Basic |Authorization: |://u:|@|<private>|</private>|\
+        text in "(password|token|secret|api_key|DB_PASS|密码|：|是|=|: | = |\"|'|\\\\|\\[redacted:x\\]|Bearer |Basic |Authorization: |Cookie: |https://|://u:|@| -u | -p|login |ENV |AccountKey=|[?&]sig=|<private>|</private>|\
             sk-|ghp_|AKIA|eyJ|:AA|SG\\.|1234567890|[a-zA-Z0-9]{1,45}|[A-Z0-9]{16}|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|\\n|\\\\n| |,|;|\\PC){0,40}",
     ) {
         let once = redact(&text);

@@ -28,6 +28,9 @@ pub(super) enum Promise {
 /// Whether `value` stands where a value will be: `xxxx`, `...`, `<token>`, `your-key-here`.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let filler = |c: char| matches!(c, 'x' | 'X' | '*' | '.' | '-' | '_' | '#' | '?' | '…' | '•' | '●');
+    if value.ends_with("...") || value.ends_with('…') {
+        return true;
+    }
     let crosses = value.chars().filter(|c| matches!(c, 'x' | 'X' | '*' | '•' | '●')).count();
     if value.chars().all(filler) || (crosses >= 6 && crosses * 4 >= value.chars().count() * 3) {
         return true;
