@@ -110,9 +110,7 @@ pub struct Ranked {
 
 /// The text of a memory reduced to what makes two hits say the same: its words in lower case.
 pub fn text_key(title: &str, body: &str) -> String {
-    let words = |text: &str| {
-        text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
-    };
+    let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     match (words(title), words(body)) {
         (title, body) if body.starts_with(&title) => body,
         (title, body) => format!("{title}\0{body}"),
@@ -186,7 +184,8 @@ impl Explain {
 /// Equal reciprocal-rank fusion loses to plain BM25 on conversational memory, so the scores themselves are mixed:
 /// BM25 divided by the best of this answer, cosine as it is. Without any vectors BM25 stands alone.
 fn explain_default(candidate: &Candidate, best_lexical: f64, any_semantic: bool, now: Timestamp) -> Explain {
-    let lexical = candidate.lexical.map_or(0.0, |f| if best_lexical > 0.0 { f.score / best_lexical } else { 0.0 });
+    let lexical =
+        candidate.lexical.map_or(0.0, |f| if best_lexical > 0.0 { f.score / best_lexical } else { 0.0 });
     let semantic = candidate.semantic.map_or(0.0, |f| f.score.clamp(0.0, 1.0));
     let share = if any_semantic { LEXICAL_SHARE } else { 1.0 };
     let mut explain = Explain::new(candidate, share * lexical.max(0.0) + (1.0 - share) * semantic);
@@ -239,4 +238,209 @@ fn reciprocal(candidate: &Candidate) -> f64 {
 /// Days between two times, with their fraction; 0 when the first lies ahead (a clock that was set back).
 pub(crate) fn days(then: Timestamp, now: Timestamp) -> f64 {
     (now.as_millisecond().saturating_sub(then.as_millisecond()).max(0)) as f64 / 86_400_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+    use proptest::prelude::*;
+
+    fn now() -> Timestamp {
+        "2026-03-18T12:00:00Z".parse().unwrap()
+    }
+
+    fn candidate(
+        id: &str,
+        kind: Kind,
+        confidence: f64,
+        age_days: i64,
+        lexical: Option<u32>,
+        semantic: Option<u32>,
+    ) -> Candidate {
+        let found = |rank: u32| Found { rank, score: 10.0 / f64::from(rank) };
+        Candidate {
+            id: id.into(),
+            lexical: lexical.map(found),
+            semantic: semantic.map(|rank| Found { rank, score: 1.0 / f64::from(rank) }),
+            kind,
+            confidence,
+            reinforce_count: 1,
+            last_confirmed_at: now() - SignedDuration::from_hours(24 * age_days),
+            source_run: None,
+            files_gone: false,
+            text_key: String::new(),
+        }
+    }
+
+    fn ids(ranked: &[Ranked]) -> Vec<&str> {
+        ranked.iter().map(|hit| hit.id.as_str()).collect()
+    }
+
+    #[test]
+    fn openorc_scores_as_the_original() {
+        let table = [
+            (candidate("a", Kind::Lesson, 0.6, 0, Some(1), None), 0.017_049_18),
+            (candidate("a", Kind::Lesson, 0.6, 0, Some(1), Some(1)), 0.034_098_36),
+            (candidate("a", Kind::Spec, 0.9, 0, Some(1), None), 0.013_237_7),
+            (candidate("a", Kind::Lesson, 0.6, 75, Some(1), None), 0.011_934_43),
+        ];
+        for (candidate, score) in table {
+            let ranked = rank(Profile::OpenOrc, vec![candidate], now(), 8);
+            assert!((ranked[0].score - score).abs() < 1e-7, "{} {score}", ranked[0].score);
+        }
+    }
+
+    #[test]
+    fn openorc_weighs_kinds_shows_three_of_a_run_and_ignores_place_41() {
+        let kinds = [
+            (Kind::Lesson, 1.3),
+            (Kind::EnvQuirk, 1.25),
+            (Kind::Decision, 1.2),
+            (Kind::Command, 1.15),
+            (Kind::Convention, 1.0),
+            (Kind::Ownership, 0.95),
+            (Kind::Preference, 0.95),
+            (Kind::Spec, 0.85),
+            (Kind::Fact, 1.0),
+        ];
+        for (kind, weight) in kinds {
+            let ranked = rank(Profile::OpenOrc, vec![candidate("a", kind, 1.0, 0, Some(3), None)], now(), 8);
+            assert_eq!(ranked[0].explain.kind_weight, weight);
+            assert!((ranked[0].score - weight / 63.0).abs() < 1e-12);
+        }
+        let run = |id: &str, place, run: Option<&str>| Candidate {
+            source_run: run.map(str::to_owned),
+            ..candidate(id, Kind::Lesson, 0.6, 0, Some(place), None)
+        };
+        let all = vec![
+            run("a", 1, Some("r")),
+            run("b", 2, Some("r")),
+            run("c", 3, Some("r")),
+            run("d", 4, Some("r")),
+            run("e", 5, None),
+            run("f", 6, None),
+            run("g", 7, Some("q")),
+            run("h", 41, None),
+        ];
+        assert_eq!(ids(&rank(Profile::OpenOrc, all.clone(), now(), 8)), ["a", "b", "c", "e", "f", "g"]);
+        assert_eq!(rank(Profile::Default, all, now(), 20).len(), 8);
+    }
+
+    #[test]
+    fn a_clock_set_back_and_odd_confidence_stay_in_bounds() {
+        for profile in Profile::ALL {
+            let mut odd = candidate("a", Kind::Lesson, f64::NAN, -400, Some(1), None);
+            odd.semantic = Some(Found { rank: 0, score: f64::NAN });
+            let fine = candidate("b", Kind::Lesson, 7.0, -400, Some(2), None);
+            let ranked = rank(*profile, vec![odd, fine], now(), 8);
+            let best = ranked.iter().find(|hit| hit.id.as_str() == "b").unwrap();
+            assert!(
+                best.score.is_finite()
+                    && best.explain.age_factor <= 1.0
+                    && best.explain.confidence_factor <= 1.0
+            );
+        }
+    }
+
+    #[test]
+    fn default_lets_relevance_decide_and_the_rest_settle_ties() {
+        // A clearly better match wins whatever its age; equal matches fall to the surer, then the younger.
+        let old = Candidate {
+            lexical: Some(Found { rank: 1, score: 9.0 }),
+            ..candidate("old", Kind::Fact, 0.3, 900, None, None)
+        };
+        let new = Candidate {
+            lexical: Some(Found { rank: 2, score: 6.0 }),
+            ..candidate("new", Kind::Fact, 1.0, 0, None, None)
+        };
+        assert_eq!(ids(&rank(Profile::Default, vec![new, old], now(), 8)), ["old", "new"]);
+        let equal = |id: &str, confidence, age| Candidate {
+            lexical: Some(Found { rank: 1, score: 5.0 }),
+            ..candidate(id, Kind::Fact, confidence, age, None, None)
+        };
+        let ranked = rank(
+            Profile::Default,
+            vec![equal("c", 0.5, 400), equal("b", 0.5, 3), equal("a", 0.9, 3)],
+            now(),
+            8,
+        );
+        assert_eq!(ids(&ranked), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn default_finds_by_either_list_and_by_words_alone_when_there_are_no_vectors() {
+        let words = candidate("words", Kind::Fact, 0.6, 0, Some(1), None);
+        let sense = candidate("sense", Kind::Fact, 0.6, 0, None, Some(1));
+        let both = rank(Profile::Default, vec![words.clone(), sense], now(), 8);
+        assert_eq!(ids(&both), ["words", "sense"]);
+        assert!((both[0].explain.fused - 0.6).abs() < 1e-9 && (both[1].explain.fused - 0.4).abs() < 1e-9);
+        assert_eq!(rank(Profile::Default, vec![words], now(), 8)[0].explain.fused, 1.0);
+    }
+
+    #[test]
+    fn facts_go_by_reinforcement_before_match() {
+        let often =
+            Candidate { reinforce_count: 3, ..candidate("often", Kind::Fact, 0.1, 300, Some(9), None) };
+        let best =
+            Candidate { reinforce_count: 2, ..candidate("best", Kind::Fact, 1.0, 0, Some(1), Some(1)) };
+        let next = Candidate { reinforce_count: 2, ..candidate("next", Kind::Fact, 1.0, 0, Some(2), None) };
+        assert_eq!(ids(&rank(Profile::Facts, vec![next, best, often], now(), 8)), ["often", "best", "next"]);
+    }
+
+    #[test]
+    fn gone_files_rank_below_and_a_repeated_text_is_shown_once() {
+        for profile in Profile::ALL {
+            let gone = Candidate {
+                files_gone: true,
+                text_key: "x".into(),
+                ..candidate("gone", Kind::Lesson, 0.9, 0, Some(1), None)
+            };
+            let there =
+                Candidate { text_key: "y".into(), ..candidate("there", Kind::Lesson, 0.6, 9, Some(2), None) };
+            let again =
+                Candidate { text_key: "y".into(), ..candidate("again", Kind::Lesson, 0.6, 9, Some(3), None) };
+            let ranked = rank(*profile, vec![gone, there, again], now(), 8);
+            assert_eq!(ids(&ranked), ["there", "gone"], "{profile}");
+        }
+        assert_eq!(text_key("Use  PNPM", "use pnpm for\ninstalls"), "use pnpm for installs");
+        assert_ne!(text_key("a", "c"), text_key("b", "c"));
+    }
+
+    fn any_candidate() -> impl Strategy<Value = Candidate> {
+        let place =
+            || proptest::option::of((1u32..60, 0.0f64..20.0).prop_map(|(rank, score)| Found { rank, score }));
+        (
+            0u32..1000,
+            place(),
+            place(),
+            0usize..Kind::ALL.len(),
+            0.1f64..1.0,
+            0i64..900,
+            0u32..4,
+            any::<bool>(),
+        )
+            .prop_map(|(id, lexical, semantic, kind, confidence, age, run, files_gone)| Candidate {
+                lexical,
+                semantic: semantic.map(|found| Found { score: found.score / 20.0, ..found }),
+                source_run: (run > 0).then(|| format!("r{run}")),
+                files_gone,
+                ..candidate(&format!("{id:04}"), Kind::ALL[kind], confidence, age, None, None)
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_does_not_depend_on_the_input(mut all in proptest::collection::vec(any_candidate(), 0..30), limit in 0usize..12) {
+            all.sort_by(|a, b| a.id.cmp(&b.id));
+            all.dedup_by(|a, b| a.id == b.id);
+            for profile in Profile::ALL {
+                let forward = rank(*profile, all.clone(), now(), limit);
+                let backward = rank(*profile, all.iter().rev().cloned().collect(), now(), limit);
+                prop_assert_eq!(&forward, &backward);
+                prop_assert!(forward.len() <= limit && forward.iter().all(|hit| hit.score > 0.0));
+                prop_assert!(forward.is_sorted_by(|a, b| a.score >= b.score));
+            }
+        }
+    }
 }

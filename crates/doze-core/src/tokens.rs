@@ -102,7 +102,7 @@ mod tests {
             ("привет", 3),
             ("→→", 1),
             ("🦀", 1),
-            ("use pnpm 不要 npm", 5),
+            ("use pnpm 不要 npm", 6),
         ];
         for (text, tokens) in table {
             assert_eq!(estimate(text), tokens, "{text}");

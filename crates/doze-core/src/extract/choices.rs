@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, sentences, short};
 use super::{Extracted, gate, speech};
 use crate::model::{Event, EventKind, Kind, Origin};
 
@@ -23,8 +23,10 @@ static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-static REASON: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:because|since|so\s+that|to\s+avoid|as\s+it|due\s+to)\b\s+\S+\s+\S+").expect("a valid pattern"));
+static REASON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:because|since|so\s+that|to\s+avoid|as\s+it|due\s+to)\b\s+\S+\s+\S+")
+        .expect("a valid pattern")
+});
 
 /// The same in Chinese, Japanese and Korean, with a reason.
 static CHOICE_CJK: LazyLock<Regex> = LazyLock::new(|| {
@@ -42,9 +44,19 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let mut of_agent = Vec::new();
     for (ordinal, event) in events {
         if let Some(text) = speech::spoken(event) {
-            found.extend(sentences(text).into_iter().filter(|s| is_choice_of_person(s)).map(|s| choice(*ordinal, event, s, Origin::Person)));
+            found.extend(
+                sentences(text)
+                    .into_iter()
+                    .filter(|s| is_choice_of_person(s))
+                    .map(|s| choice(*ordinal, event, s, Origin::Person)),
+            );
         } else if event.kind == EventKind::Answer && event.origin == Origin::Agent {
-            of_agent.extend(sentences(&event.text).into_iter().filter(|s| is_choice_of_agent(s)).map(|s| choice(*ordinal, event, s, Origin::Agent)));
+            of_agent.extend(
+                sentences(&event.text)
+                    .into_iter()
+                    .filter(|s| is_choice_of_agent(s))
+                    .map(|s| choice(*ordinal, event, s, Origin::Agent)),
+            );
         }
         found.extend(picked(*ordinal, event));
     }
@@ -55,7 +67,8 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
 
 fn is_choice_of_person(sentence: &str) -> bool {
     let english = CHOICE.is_match(sentence) && REASON.is_match(sentence) && gate::stands_alone(sentence);
-    english || (CHOICE_CJK.is_match(sentence) && gate::has_substance(sentence) && !gate::is_question(sentence))
+    english
+        || (CHOICE_CJK.is_match(sentence) && gate::has_substance(sentence) && !gate::is_question(sentence))
 }
 
 /// The agent's reasons count only where it says what was taken, what was left or avoided, and does not weigh.
@@ -66,7 +79,7 @@ fn is_choice_of_agent(sentence: &str) -> bool {
 fn choice(ordinal: u64, event: &Event, sentence: &str, origin: Origin) -> Extracted {
     Extracted {
         kind: Kind::Decision,
-        title: short(&capitalised(sentence.trim_end_matches(['.', '。'])), MAX_TITLE),
+        title: short(&imperative(sentence), MAX_TITLE),
         body: short(sentence, MAX_BODY),
         topic_key: None,
         files: files(sentence),
@@ -82,7 +95,11 @@ fn choice(ordinal: u64, event: &Event, sentence: &str, origin: Origin) -> Extrac
 /// gave it.
 fn picked(ordinal: u64, event: &Event) -> Vec<Extracted> {
     let asked = event.tool.as_ref().filter(|tool| {
-        !tool.failed && matches!(tool.name.as_str(), "AskUserQuestion" | "request_user_input" | "ask_user" | "question")
+        !tool.failed
+            && matches!(
+                tool.name.as_str(),
+                "AskUserQuestion" | "request_user_input" | "ask_user" | "question"
+            )
     });
     let Some(tool) = asked else { return Vec::new() };
     ANSWER
@@ -90,8 +107,12 @@ fn picked(ordinal: u64, event: &Event) -> Vec<Extracted> {
         .take(MAX_ANSWERS)
         .map(|found| (found[1].trim().to_owned(), found[2].trim().to_owned()))
         .filter(|(question, answer)| {
-            question.chars().count() <= MAX_QUESTION && answer.chars().count() <= MAX_ANSWER
-                && !gate::is_one_off(answer) && !gate::is_one_off(question) && !is_consent(answer) && !is_about_now(question)
+            question.chars().count() <= MAX_QUESTION
+                && answer.chars().count() <= MAX_ANSWER
+                && !gate::is_one_off(answer)
+                && !gate::is_one_off(question)
+                && !is_consent(answer)
+                && !is_about_now(question)
         })
         .map(|(question, answer)| Extracted {
             kind: Kind::Decision,
@@ -112,7 +133,23 @@ fn picked(ordinal: u64, event: &Event) -> Vec<Extracted> {
 fn is_consent(answer: &str) -> bool {
     let answer = answer.to_lowercase();
     let first = answer.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    matches!(first, "yes" | "no" | "ok" | "okay" | "proceed" | "continue" | "skip" | "cancel" | "stop" | "later" | "none" | "looks" | "commit" | "approve")
+    matches!(
+        first,
+        "yes"
+            | "no"
+            | "ok"
+            | "okay"
+            | "proceed"
+            | "continue"
+            | "skip"
+            | "cancel"
+            | "stop"
+            | "later"
+            | "none"
+            | "looks"
+            | "commit"
+            | "approve"
+    )
 }
 
 /// A question about how to go on, not about how something shall be.

@@ -56,7 +56,12 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn judge(sentence: &str) -> Option<(Kind, f64)> {
     let chars = sentence.chars().count();
     let cjk = sentence.chars().filter(|c| is_cjk(*c)).count();
-    if cjk < MIN_CJK || chars > MAX_CHARS || !super::gate::has_substance(sentence) || super::gate::is_one_off(sentence) || PASSING.is_match(sentence) {
+    if cjk < MIN_CJK
+        || chars > MAX_CHARS
+        || !super::gate::has_substance(sentence)
+        || super::gate::is_one_off(sentence)
+        || PASSING.is_match(sentence)
+    {
         return None;
     }
     if LIKING.is_match(sentence) {

@@ -61,7 +61,10 @@ pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
                 if found.iter().any(|known| known.topic_key.as_deref() == Some(&topic)) {
                     continue;
                 }
-                let Some((title, body, confidence)) = (sign.make)(name.as_str(), failed, &calls[at + 1..]) else { continue };
+                let Some((title, body, confidence)) = (sign.make)(name.as_str(), failed, &calls[at + 1..])
+                else {
+                    continue;
+                };
                 found.push(Extracted {
                     kind: Kind::EnvQuirk,
                     title: short(&title, MAX_TITLE),
@@ -82,18 +85,48 @@ pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
 
 /// A program that no later command could run either, and that is no file of the project.
 fn missing_program(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)> {
-    let runs = |call: &Call<'_>| call.raw.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(')).any(|word| word == name);
-    let came = later.iter().any(|call| !call.failed && runs(call) && !call.raw.contains("which") && !call.raw.contains("command -v"));
-    let looks_real = name.chars().any(|c| c.is_ascii_alphabetic()) && !name.contains('.') && !is_shell_word(name);
-    if came || !looks_real || gate::is_one_off(name) {
+    let runs = |call: &Call<'_>| {
+        call.raw
+            .split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '('))
+            .any(|word| word == name)
+    };
+    let was_called = runs(failed) || failed.output.contains(&format!("`{name}`"));
+    let came = later.iter().any(|call| {
+        !call.failed && runs(call) && !call.raw.contains("which") && !call.raw.contains("command -v")
+    });
+    let looks_real =
+        name.chars().any(|c| c.is_ascii_alphabetic()) && !name.contains('.') && !is_shell_word(name);
+    if came || !was_called || !looks_real || gate::is_one_off(name) {
         return None;
     }
-    let command = if failed.command.is_empty() { String::new() } else { format!(" `{}` failed for want of it.", failed.command) };
-    Some((format!("`{name}` is not installed on this machine"), format!("The shell does not find `{name}`.{command}"), 0.6))
+    let command = if failed.command.is_empty() {
+        String::new()
+    } else {
+        format!(" `{}` failed for want of it.", failed.command)
+    };
+    Some((
+        format!("`{name}` is not installed on this machine"),
+        format!("The shell does not find `{name}`.{command}"),
+        0.6,
+    ))
 }
 
 fn is_shell_word(name: &str) -> bool {
-    matches!(name, "bash" | "sh" | "zsh" | "line" | "file" | "command" | "not" | "module" | "page" | "error" | "env" | "exit")
+    matches!(
+        name,
+        "bash"
+            | "sh"
+            | "zsh"
+            | "line"
+            | "file"
+            | "command"
+            | "not"
+            | "module"
+            | "page"
+            | "error"
+            | "env"
+            | "exit"
+    )
 }
 
 /// A variable that a command asks for. What was set later, and worked, is worth more than the complaint.
@@ -102,20 +135,43 @@ fn missing_variable(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option
     if command.is_empty() || !shell::is_tool(command) {
         return None;
     }
-    let worked = later.iter().find(|call| !call.failed && (shell::assignments(&call.command).contains(&name) || call.raw.contains(&format!("export {name}="))));
+    let worked = later.iter().find(|call| {
+        call.worked
+            && (shell::assignments(&call.command).contains(&name)
+                || call.raw.contains(&format!("export {name}=")))
+    });
     let (rest, confidence) = match worked {
         Some(_) => ("; with it set, the command worked.", 0.75),
         None => (".", 0.55),
     };
-    Some((format!("Set {name} before running `{command}`"), format!("`{command}` fails while {name} is not set{rest}"), confidence))
+    Some((
+        format!("Set {name} before running `{command}`"),
+        format!("`{command}` fails while {name} is not set{rest}"),
+        confidence,
+    ))
 }
 
 /// A port that something else holds: only when it was met again, or when the agent had to take another one.
 fn taken_port(port: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)> {
-    let again = later.iter().filter(|call| call.failed && call.output.contains(port) && call.output.to_lowercase().contains("in use")).count();
-    let other = later.iter().any(|call| !call.failed && !call.command.is_empty() && call.command != failed.command && shell::program(&call.command) == shell::program(&failed.command) && call.command.to_lowercase().contains("port"));
+    let again = later
+        .iter()
+        .filter(|call| {
+            call.failed && call.output.contains(port) && call.output.to_lowercase().contains("in use")
+        })
+        .count();
+    let other = later.iter().any(|call| {
+        !call.failed
+            && !call.command.is_empty()
+            && call.command != failed.command
+            && shell::program(&call.command) == shell::program(&failed.command)
+            && call.command.to_lowercase().contains("port")
+    });
     if again == 0 && !other {
         return None;
     }
-    Some((format!("Port {port} is already in use on this machine"), format!("`{}` could not bind port {port}: something else listens there.", failed.command), 0.5))
+    Some((
+        format!("Port {port} is already in use on this machine"),
+        format!("`{}` could not bind port {port}: something else listens there.", failed.command),
+        0.5,
+    ))
 }

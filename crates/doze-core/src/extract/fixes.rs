@@ -13,7 +13,7 @@ use crate::model::{Event, EventKind, Kind, Origin};
 
 /// Calls after a failure among which its remedy is looked for.
 const WINDOW: usize = 12;
-/// Times a command must have worked to count as one the project runs on.
+/// Times a command must have worked to count as one the project runs on, unless it is a task the project has named.
 const MIN_RUNS: usize = 2;
 /// Commands of that sort kept, the most used first.
 const MAX_HABITS: usize = 3;
@@ -34,7 +34,8 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Lessons and commands from pairs of calls, and the commands a project runs on.
 pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
-    let mut found: Vec<Extracted> = calls.iter().enumerate().filter_map(|(at, failed)| remedy(failed, &calls[at + 1..])).collect();
+    let mut found: Vec<Extracted> =
+        calls.iter().enumerate().filter_map(|(at, failed)| remedy(failed, &calls[at + 1..])).collect();
     found.extend(habits(calls));
     found
 }
@@ -44,14 +45,27 @@ fn remedy(failed: &Call<'_>, later: &[Call<'_>]) -> Option<Extracted> {
     if !failed.failed || !shell::is_tool(&failed.command) {
         return None;
     }
-    let cause = shell::lines(failed.output).into_iter().find(|line| MISUSE.is_match(line) && !gate::is_one_off(line))?;
+    let cause = shell::lines(failed.output)
+        .into_iter()
+        .find(|line| MISUSE.is_match(line) && !gate::is_one_off(line))?;
     let worked = later.iter().take(WINDOW).find(|call| {
-        !call.failed && shell::is_tool(&call.command) && call.command != failed.command && same_job(failed, call)
+        call.worked
+            && shell::is_tool(&call.command)
+            && call.command != failed.command
+            && same_job(failed, call)
     })?;
     Some(Extracted {
         kind: Kind::Lesson,
         title: short(&format!("Run `{}`, not `{}`", worked.command, failed.command), MAX_TITLE),
-        body: short(&format!("`{}` failed: {cause}. `{}` worked.", failed.command, worked.command, cause = cause.trim_end_matches('.')), MAX_BODY),
+        body: short(
+            &format!(
+                "`{}` failed: {cause}. `{}` worked.",
+                failed.command,
+                worked.command,
+                cause = cause.trim_end_matches('.')
+            ),
+            MAX_BODY,
+        ),
         topic_key: None,
         files: Vec::new(),
         confidence: 0.65,
@@ -79,18 +93,29 @@ fn same_job(a: &Call<'_>, b: &Call<'_>) -> bool {
 /// Commands with a purpose that worked at least twice: how this project is tested, checked, built.
 fn habits(calls: &[Call<'_>]) -> Vec<Extracted> {
     let mut runs: BTreeMap<&str, Vec<&Call<'_>>> = BTreeMap::new();
-    for call in calls.iter().filter(|call| !call.failed && shell::is_tool(&call.command)) {
+    for call in calls.iter().filter(|call| call.worked && shell::is_tool(&call.command)) {
         runs.entry(&call.command).or_default().push(call);
     }
     let mut habits: Vec<(&str, &str, Vec<&Call<'_>>)> = runs
         .into_iter()
-        .filter(|(command, runs)| runs.len() >= MIN_RUNS && !names_single_case(command))
+        .filter(|(command, runs)| {
+            (runs.len() >= MIN_RUNS || shell::is_named_task(command)) && !names_single_case(command)
+        })
         .filter_map(|(command, runs)| Some((shell::purpose(command)?, command, runs)))
         .collect();
     habits.sort_by(|a, b| b.2.len().cmp(&a.2.len()).then_with(|| a.1.len().cmp(&b.1.len())));
     let mut seen: Vec<&str> = Vec::new();
-    habits.retain(|(purpose, ..)| !seen.contains(purpose) && { seen.push(purpose); true });
-    habits.into_iter().take(MAX_HABITS).map(|(purpose, command, runs)| habit(purpose, command, &runs)).collect()
+    habits.retain(|(purpose, ..)| {
+        !seen.contains(purpose) && {
+            seen.push(purpose);
+            true
+        }
+    });
+    habits
+        .into_iter()
+        .take(MAX_HABITS)
+        .map(|(purpose, command, runs)| habit(purpose, command, &runs))
+        .collect()
 }
 
 fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
@@ -99,10 +124,11 @@ fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
         "install" => "Install dependencies",
         other => other,
     };
+    let times = if runs.len() > 1 { format!(" {} times in one session", runs.len()) } else { String::new() };
     Extracted {
         kind: Kind::Command,
         title: short(&format!("{} with `{command}`", capitalised(verb)), MAX_TITLE),
-        body: short(&format!("`{command}` ran successfully {} times in one session.", runs.len()), MAX_BODY),
+        body: short(&format!("`{command}` ran successfully{times}."), MAX_BODY),
         topic_key: Some(format!("command:{command}")),
         files: Vec::new(),
         confidence: (0.4 + 0.05 * runs.len() as f64).min(0.7),
@@ -116,7 +142,10 @@ fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
 /// A run of one test, one file or one package: useful in that hour only.
 fn names_single_case(command: &str) -> bool {
     shell::words(command).iter().skip(1).any(|word| {
-        word.contains("::") || (word.contains('/') && word.contains('.') && !word.starts_with("./...")) || word.contains('*')
+        word.contains("::")
+            || (word.contains('/') && !word.starts_with("./..."))
+            || word.contains('*')
+            || *word == "--"
             || matches!(*word, "-k" | "-t" | "--run" | "-run" | "--filter" | "--grep" | "-g")
     })
 }
@@ -124,7 +153,7 @@ fn names_single_case(command: &str) -> bool {
 static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)\b(?:(?:root\ )?cause\ (?:is|was)|(?:issue|problem|failure|error|reason|culprit|bug|hang)\ (?:is|was|comes\ from|came\ from)\ (?:that\ |because\ |due\ to\ )?
-        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|never\ (?:stops|starts|runs|returns|exits|closes))\b",
+        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|(?:is|are)\ (?:missing|not\ installed)|needs|never\ (?:stops|starts|runs|returns|exits|closes))\b",
     )
     .expect("a valid pattern")
 });
@@ -132,8 +161,11 @@ static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
 /// What the agent said right after a failure about why it failed: a sentence that names a cause and shares a telling
 /// word with the failed command or its output.
 pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extracted> {
-    let answers: Vec<&(u64, Event)> =
-        events.iter().copied().filter(|(_, e)| e.kind == EventKind::Answer && e.origin == Origin::Agent).collect();
+    let answers: Vec<&(u64, Event)> = events
+        .iter()
+        .copied()
+        .filter(|(_, e)| e.kind == EventKind::Answer && e.origin == Origin::Agent)
+        .collect();
     let mut found = Vec::new();
     for failed in calls.iter().filter(|call| call.failed) {
         let telling = telling_words(failed);

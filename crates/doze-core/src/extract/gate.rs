@@ -41,16 +41,16 @@ static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that point at something outside the sentence, where its subject or object should be.
 static POINTER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:it|this|that|these|those|they|there|here)\b
+        r"(?xi)^(?:it|these|those|they|there|here)\b|^(?:this|that)(?:['’]s|\s+(?:is|was|should|must|will|has|had|looks?|works?|fails?|would|can|could|may|makes?|means|needs?|breaks?|also|then|just|still|now))\b
         |\b(?:use|do|make|keep|put|add|remove|change|run|fix|try|show|move|call|name|like|want|prefer|need|mean|delete|commit|push|write|see|include|update|do\s+not|don(?:'|’)t)\s+(?:it|this|that|these|those|them|so|here|there|anything|something|everything|one|both)\b
-        |\b(?:like|as)\s+(?:this|that)\b|\b(?:it|this|that)\s*[.!]?$",
+        |\b(?:like|as)\s+(?:this|that)\b|\b(?:this|that|the\s+other)\s+one\b|\b(?:it|this|that)\s*[.!]?$",
     )
     .expect("a valid pattern")
 });
 
 static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)\b(?:might|maybe|perhaps|probably|possibly|could|would|seems?|seemed|appears?|likely|i\s+(?:think|guess|believe|suspect|assume|wonder)|not\s+sure|unclear|if\s+(?:you|we|i|it|that)|i(?:'|’)?(?:ll|m\s+going|d)|i\s+(?:will|can|should|need|want|am\s+going)|let\s+me|let(?:'|’)?s|we(?:'|’)?ll|we\s+(?:can|should|need|will)|now\s+i|wait|hmm|good|great|perfect|excellent|done|you(?:'|’)re\s+right)\b",
+        r"(?xi)\b(?:might|maybe|perhaps|probably|possibly|could|would|seems?|seemed|appears?|likely|i\s+(?:think|guess|believe|suspect|assume|wonder)|not\s+sure|unclear|if\s+(?:you|we|i|it|that)|i(?:'|’)(?:ll|m|d|ve)|you\s+(?:asked|want|said|mentioned)|i\s+(?:will|can|should|need|want|am\s+going)|let\s+me|let(?:'|’)?s|we(?:'|’)?ll|we\s+(?:can|should|need|will)|now\s+i|wait|hmm|good|great|perfect|excellent|done|you(?:'|’)re\s+right)\b",
     )
     .expect("a valid pattern")
 });
@@ -104,8 +104,8 @@ fn looks_like_code(sentence: &str) -> bool {
         match c {
             '`' => in_ticks = !in_ticks,
             _ if in_ticks || c.is_whitespace() => {}
-            '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '$' | '[' | ']' | '(' | ')' | '#' | '*' | '_' | '~' | '^'
-            | '&' | '%' | '@' => {
+            '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '$' | '[' | ']' | '(' | ')' | '#' | '*'
+            | '_' | '~' | '^' | '&' | '%' | '@' => {
                 symbols += 1;
                 all += 1;
             }

@@ -13,6 +13,8 @@ mod gate;
 mod shape;
 mod shell;
 mod speech;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -53,7 +55,8 @@ pub struct Extracted {
 
 /// Reads the events of one session, in their order, and answers what is worth keeping, the surest first.
 pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
-    let events: Vec<(u64, Event)> = events.iter().filter(|(_, event)| may_teach(event)).map(own_words).collect();
+    let events: Vec<(u64, Event)> =
+        events.iter().filter(|(_, event)| may_teach(event)).map(own_words).collect();
     let events: Vec<&(u64, Event)> = events.iter().collect();
     let calls = shell::calls(&events);
     let mut found = speech::find(&events);

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::text;
+use crate::tokens::is_cjk;
 
 /// Characters of a title and of a body (S1.11).
 pub(super) const MAX_TITLE: usize = 80;
@@ -71,10 +72,12 @@ pub(super) fn imperative(sentence: &str) -> String {
     capitalised(order.trim())
 }
 
-/// Upper case for the first letter, unless the text begins with a name in its own spelling (`pnpm`, `iOS`).
+/// Upper case for the first letter, unless the text begins with a name in its own spelling (`iOS`, `x86`) or is written
+/// in a script without capitals.
 pub(super) fn capitalised(text: &str) -> String {
     let first_word = text.split_whitespace().next().unwrap_or_default();
-    let plain = first_word.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '\'' | '’' | ',' | ':'));
+    let plain = !text.chars().any(is_cjk)
+        && first_word.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '\'' | '’' | ',' | ':'));
     let mut chars = text.chars();
     match chars.next() {
         Some(first) if plain => first.to_uppercase().chain(chars).collect(),
@@ -98,13 +101,17 @@ pub(super) fn short(text: &str, max: usize) -> String {
 }
 
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s`'\x22(])((?:\./)?(?:[\w@.-]+/)*[\w@-][\w@.-]*\.[a-z][a-z0-9]{0,7})(?:$|[\s`'\x22):,;.])")
-        .expect("a valid pattern")
+    Regex::new(
+        r"(?:^|[\s`'\x22(])((?:\./)?(?:[\w@.-]+/)*[\w@-][\w@.-]*\.[a-z][a-z0-9]{0,7})(?:$|[\s`'\x22):,;.])",
+    )
+    .expect("a valid pattern")
 });
 
 /// Names of one letter, version numbers and domains look like files but are none.
-static NO_FILE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)^(?:e\.g|i\.e|etc|v?\d[\d.]*\w*|[\w.-]+\.(?:com|org|net|io|dev))$").expect("a valid pattern"));
+static NO_FILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:e\.g|i\.e|etc|v?\d[\d.]*\w*|[\w.-]+\.(?:com|org|net|io|dev))$")
+        .expect("a valid pattern")
+});
 
 /// The files that a text names, relative ones only.
 pub(super) fn files(text: &str) -> Vec<String> {

@@ -14,6 +14,8 @@ const MAX_COMMAND: usize = 120;
 /// Bytes of a tool's input that are parsed, and of its output that are searched, at each end.
 const MAX_INPUT: usize = 64 * 1024;
 const OUTPUT_END: usize = 4 * 1024;
+/// Bytes of an output in which signs of a hidden failure are looked for.
+const OUTPUT_LIMIT: usize = 64 * 1024;
 /// Lines of output looked at from each end.
 const OUTPUT_LINES: usize = 40;
 
@@ -32,6 +34,9 @@ pub(super) struct Call<'a> {
     pub(super) output: &'a str,
     /// Whether it failed.
     pub(super) failed: bool,
+    /// Whether it certainly did what it should: not failed, and no pipe or `|| true` that may hide a failure while
+    /// the output shows one.
+    pub(super) worked: bool,
 }
 
 /// The shell commands among the events, in order.
@@ -43,7 +48,9 @@ pub(super) fn calls<'a>(events: &[&'a (u64, Event)]) -> Vec<Call<'a>> {
             let raw = command_of(&tool.name, &tool.input)?;
             let failed = tool.failed || tells_failure(&tool.output);
             let command = core(&raw).unwrap_or_default();
-            Some(Call { ordinal: *ordinal, at: event.at, command, raw, output: &tool.output, failed })
+            let hides_status = raw.contains(['|', ';']);
+            let worked = !failed && !(hides_status && FAILURE.is_match(head(&tool.output, OUTPUT_LIMIT)));
+            Some(Call { ordinal: *ordinal, at: event.at, command, raw, output: &tool.output, failed, worked })
         })
         .collect()
 }
@@ -55,7 +62,8 @@ fn command_of(name: &str, input: &str) -> Option<String> {
         return None;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(input) else {
-        let is_shell = matches!(name.to_ascii_lowercase().as_str(), "bash" | "shell" | "sh" | "terminal" | "powershell");
+        let is_shell =
+            matches!(name.to_ascii_lowercase().as_str(), "bash" | "shell" | "sh" | "terminal" | "powershell");
         return (is_shell && !input.trim_start().starts_with('{')).then(|| input.trim().to_owned());
     };
     if ["path", "file_path", "file_text", "old_str"].iter().any(|field| fields.contains_key(*field)) {
@@ -76,17 +84,22 @@ fn command_of(name: &str, input: &str) -> Option<String> {
     }
 }
 
+static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?m)\bFAILED\b|\bFAIL\b|^\s*(?i:error|fatal)\b|\b[1-9]\d* (?:failed|errors?)\b|panicked at|Traceback \(most recent")
+        .expect("a valid pattern")
+});
+
 static EXIT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:exit(?:ed)?(?:\s+with)?(?:\s+status|\s+code)?|"exit_code")\s*[:=]?\s*(\d{1,3})\b"#).expect("a valid pattern")
+    Regex::new(r#"(?i)(?:exit(?:ed)?(?:\s+with)?(?:\s+status|\s+code)?|"exit_code")\s*[:=]?\s*(\d{1,3})\b"#)
+        .expect("a valid pattern")
 });
 
 /// Some harnesses tell the exit status only in the first lines of the output.
 fn tells_failure(output: &str) -> bool {
-    let head = crate_head(output, 300);
-    EXIT.captures(head).is_some_and(|found| found[1].bytes().any(|digit| digit != b'0'))
+    EXIT.captures(head(output, 300)).is_some_and(|found| found[1].bytes().any(|digit| digit != b'0'))
 }
 
-fn crate_head(text: &str, max: usize) -> &str {
+fn head(text: &str, max: usize) -> &str {
     let mut end = max.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -96,15 +109,15 @@ fn crate_head(text: &str, max: usize) -> &str {
 
 /// The first and the last lines of an output, without colours or blank ones.
 pub(super) fn lines(output: &str) -> Vec<String> {
-    let head = crate_head(output, OUTPUT_END);
-    let mut start = output.len().saturating_sub(OUTPUT_END).max(head.len());
+    let first = head(output, OUTPUT_END);
+    let mut start = output.len().saturating_sub(OUTPUT_END).max(first.len());
     while !output.is_char_boundary(start) {
         start += 1;
     }
     let lines = |text: &str| -> Vec<String> {
         text.lines().map(crate::render::line).filter(|line| !line.is_empty()).collect()
     };
-    let mut found = lines(head);
+    let mut found = lines(first);
     found.truncate(OUTPUT_LINES);
     let tail = lines(&output[start..]);
     found.extend(tail.iter().skip(tail.len().saturating_sub(OUTPUT_LINES)).cloned());
@@ -129,23 +142,106 @@ fn core(raw: &str) -> Option<String> {
     let command = AROUND.replace(&command, "");
     let command = command.trim().trim_end_matches(';').trim();
     let fits = !command.is_empty() && command.chars().count() <= MAX_COMMAND;
-    (fits && !gate::is_one_off(command) && !command.contains("$(") && !command.contains('\u{1b}')).then(|| command.to_owned())
+    (fits && !gate::is_one_off(command) && !command.contains("$(") && !command.contains('\u{1b}'))
+        .then(|| command.to_owned())
 }
 
 /// Programs that build, test, check, run or set up a project: what a person would want to know. Looking around,
 /// copying and version control are not among them.
 const TOOLS: &[&str] = &[
-    "ant", "bats", "bazel", "bun", "bundle", "cargo", "cmake", "composer", "ctest", "deno", "docker", "docker-compose",
-    "dotnet", "flutter", "gem", "go", "golangci-lint", "gradle", "gradlew", "helm", "hk", "invoke", "jest", "just", "kubectl",
-    "lerna", "make", "meson", "mise", "mix", "mvn", "mvnw", "mypy", "ninja", "nix", "nox", "npm", "npx", "nx", "phpunit",
-    "pip", "pip3", "playwright", "pnpm", "podman", "poetry", "pre-commit", "pytest", "python", "python3", "rake", "rspec",
-    "ruff", "sbt", "swift", "task", "terraform", "tox", "tsc", "turbo", "uv", "uvx", "vitest", "xcodebuild", "yarn", "zig",
+    "ant",
+    "bats",
+    "bazel",
+    "bun",
+    "bundle",
+    "cargo",
+    "cmake",
+    "composer",
+    "ctest",
+    "deno",
+    "docker",
+    "docker-compose",
+    "dotnet",
+    "flutter",
+    "gem",
+    "go",
+    "golangci-lint",
+    "gradle",
+    "gradlew",
+    "helm",
+    "hk",
+    "invoke",
+    "jest",
+    "just",
+    "kubectl",
+    "lerna",
+    "make",
+    "meson",
+    "mise",
+    "mix",
+    "mvn",
+    "mvnw",
+    "mypy",
+    "ninja",
+    "nix",
+    "nox",
+    "npm",
+    "npx",
+    "nx",
+    "phpunit",
+    "pip",
+    "pip3",
+    "playwright",
+    "pnpm",
+    "podman",
+    "poetry",
+    "pre-commit",
+    "pytest",
+    "python",
+    "python3",
+    "rake",
+    "rspec",
+    "ruff",
+    "sbt",
+    "swift",
+    "task",
+    "terraform",
+    "tox",
+    "tsc",
+    "turbo",
+    "uv",
+    "uvx",
+    "vitest",
+    "xcodebuild",
+    "yarn",
+    "zig",
 ];
 
 /// What a command is for, by the words a project's tasks are named with. The order decides for `test:lint`.
 const PURPOSES: &[(&str, &[&str])] = &[
-    ("test", &["test", "tests", "pytest", "nextest", "jest", "vitest", "rspec", "ctest", "bats", "phpunit", "itest", "e2e", "spec"]),
-    ("lint", &["lint", "clippy", "eslint", "ruff", "golangci-lint", "vet", "typecheck", "type-check", "tsc", "mypy", "check"]),
+    (
+        "test",
+        &[
+            "test", "tests", "pytest", "nextest", "jest", "vitest", "rspec", "ctest", "bats", "phpunit",
+            "itest", "e2e", "spec",
+        ],
+    ),
+    (
+        "lint",
+        &[
+            "lint",
+            "clippy",
+            "eslint",
+            "ruff",
+            "golangci-lint",
+            "vet",
+            "typecheck",
+            "type-check",
+            "tsc",
+            "mypy",
+            "check",
+        ],
+    ),
     ("format", &["fmt", "format", "prettier", "gofmt", "rustfmt"]),
     ("build", &["build", "compile", "assemble", "package"]),
     ("install", &["install", "sync", "ci", "bootstrap", "setup"]),
@@ -161,7 +257,11 @@ pub(super) fn words(command: &str) -> Vec<&str> {
 
 /// The variables set in front of a command.
 pub(super) fn assignments(command: &str) -> Vec<&str> {
-    command.split_whitespace().take_while(|word| is_assignment(word) || *word == "env").filter_map(|word| Some(word.split_once('=')?.0)).collect()
+    command
+        .split_whitespace()
+        .take_while(|word| is_assignment(word) || *word == "env")
+        .filter_map(|word| Some(word.split_once('=')?.0))
+        .collect()
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -175,11 +275,22 @@ pub(super) fn program(command: &str) -> Option<&str> {
     words(command).first().and_then(|word| word.rsplit('/').next())
 }
 
+/// Programs whose arguments are tasks that the project itself has named: such a command is worth knowing after one run.
+const RUNNERS: &[&str] = &["mise", "just", "make", "task", "nx", "turbo", "rake", "invoke", "hk"];
+
+/// Whether the command is a task that the project has named.
+pub(super) fn is_named_task(command: &str) -> bool {
+    let words = words(command);
+    let by_script = matches!(words.as_slice(), ["npm" | "pnpm" | "yarn" | "bun", "run" | "test", ..]);
+    by_script || (words.len() >= 2 && program(command).is_some_and(|name| RUNNERS.contains(&name)))
+}
+
 /// Whether the command works on the project rather than looking around in it.
 pub(super) fn is_tool(command: &str) -> bool {
     let is_known = |part: &str| {
         let script = words(part).first().is_some_and(|word| {
-            (word.starts_with("./") || word.starts_with("scripts/") || word.starts_with("bin/")) && !word.contains("..")
+            (word.starts_with("./") || word.starts_with("scripts/") || word.starts_with("bin/"))
+                && !word.contains("..")
         });
         script || program(part).is_some_and(|name| TOOLS.contains(&name))
     };
@@ -194,6 +305,13 @@ fn has_inline_code(command: &str) -> bool {
 /// What the command is for; `None` when its words do not tell.
 pub(super) fn purpose(command: &str) -> Option<&'static str> {
     let words = words(command);
-    let parts: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).flat_map(|word| word.split([':', '/', '_', '.'])).collect();
-    PURPOSES.iter().find(|(_, names)| parts.iter().any(|part| names.contains(part))).map(|(purpose, _)| *purpose)
+    let parts: Vec<&str> = words
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .flat_map(|word| word.split([':', '/', '_', '.']))
+        .collect();
+    PURPOSES
+        .iter()
+        .find(|(_, names)| parts.iter().any(|part| names.contains(part)))
+        .map(|(purpose, _)| *purpose)
 }

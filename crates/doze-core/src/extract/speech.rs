@@ -48,18 +48,24 @@ static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Everywhere, not only in this project.
-static EVERYWHERE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:in\s+(?:all|every|any)\s+(?:my\s+)?(?:projects?|repos?|repositories)|everywhere)\b").expect("a valid pattern"));
+static EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:in\s+(?:all|every|any)\s+(?:my\s+)?(?:projects?|repos?|repositories)|everywhere)\b")
+        .expect("a valid pattern")
+});
 
-static BECAUSE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:because|since|so\s+that|otherwise|due\s+to|as\s+it|to\s+avoid)\b").expect("a valid pattern"));
+static BECAUSE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:because|since|so\s+that|otherwise|due\s+to|as\s+it|to\s+avoid)\b")
+        .expect("a valid pattern")
+});
 
 /// A sentence that only gives the reason for the one before.
-static REASON: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)^(?:because|since|otherwise|the\s+reason|that\s+(?:way|would|breaks)|it\s+(?:breaks|fails|misses|causes)|they\s+\w+)\b").expect("a valid pattern"));
+static REASON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:because|since|otherwise|the\s+reason|that\s+(?:way|would|breaks)|it\s+(?:breaks|fails|misses|causes)|they\s+\w+)\b").expect("a valid pattern")
+});
 
-static COMMAND: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:run|use|with|via|through)\s+`([^`]{3,80})`").expect("a valid pattern"));
+static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:run|use|with|via|through)\s+`([^`]{3,80})`").expect("a valid pattern")
+});
 
 /// What a person said in these events.
 pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
@@ -70,9 +76,11 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         for (at, sentence) in sentences.iter().enumerate() {
             let judged = judge(sentence).or_else(|| cjk::judge(sentence));
             let Some((kind, confidence)) = judged else { continue };
-            let reason = sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
+            let reason =
+                sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
             let body = reason.map_or_else(|| (*sentence).to_owned(), |reason| format!("{sentence} {reason}"));
-            let kind = if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
+            let kind =
+                if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
             found.push(Extracted {
                 kind,
                 title: short(&imperative(sentence), MAX_TITLE),
@@ -130,13 +138,24 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
 
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:(?:no|ok(?:ay)?|please|also|and|but|so|well|actually|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|remember\s+(?:that|to)|keep\s+in\s+mind(?:\s+that)?|whenever\b[^,]*|every\s+time\b[^,]*|when\b[^,]*|for\s+all\s+(?:new\s+)?\w+|by\s+default)\s*[,:]?\s+)*
+        r"(?xi)^(?:(?:no|ok(?:ay)?|please|also|and|but|so|well|actually|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|remember\s+(?:that|to)|keep\s+in\s+mind(?:\s+that)?|(?:in|for|on|if|after|before|whenever|when|every\s+time)\b[^,]{1,60},|whenever\b[^,]*|every\s+time\b[^,]*|for\s+all\s+(?:new\s+)?\w+|by\s+default)\s*[,:]?\s+)*
         (?:please\s+)?(?:you\s+(?:should|must|can|need)\b|we\s+|always\b|never\b|do\s+not\b|don['’]t\b|make\s+sure\b|use\b|run\b|write\b|put\b|keep\b|add\b|ask\b|check\b|prefer\b|include\b|avoid\b|name\b|commit\b|push\b|test\b|update\b|the\s+\w+|all\s+\w+|our\s+\w+|tests?\b|i\s+)",
     )
     .expect("a valid pattern")
 });
 
+/// What always or never happens, told as it is (`always fails`), after these words.
+static ADVERB: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:always|never)\s+(\w+)").expect("a valid pattern"));
+
 /// Tells somebody to do something, or how something must be, from its first words on.
 fn is_order(sentence: &str) -> bool {
-    ORDER.is_match(sentence)
+    let tells = |verb: &str| {
+        let verb = verb.to_lowercase();
+        let third_person = verb.ends_with('s') && !verb.ends_with("ss");
+        let past = verb.ends_with("ed")
+            && !matches!(&verb[..], "embed" | "need" | "seed" | "feed" | "proceed" | "exceed");
+        third_person || past || verb == "mind"
+    };
+    ORDER.is_match(sentence) && !ADVERB.captures(sentence).is_some_and(|found| tells(&found[1]))
 }

@@ -127,9 +127,8 @@ fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'_>) -> Vec<Entry<'a>> 
             .filter(|memory| kinds.contains(&memory.kind) && !is_known(memory, &known))
             .collect();
         group.sort_by(|a, b| {
-            let place = |memory: &Memory| {
-                (input.files_gone.contains(&memory.id), !is_below(memory, input.folder))
-            };
+            let place =
+                |memory: &Memory| (input.files_gone.contains(&memory.id), !is_below(memory, input.folder));
             place(a).cmp(&place(b)).then_with(|| weight(b, input.now).total_cmp(&weight(a, input.now)))
         });
         let mut seen = HashSet::new();
@@ -240,7 +239,8 @@ fn choose(room: &mut Room, entries: &[Entry<'_>]) -> Vec<Choice> {
     let mut opened = [false; SECTIONS.len()];
     for &(_, index) in &order {
         let entry = &entries[index];
-        let heading = if opened[entry.section] { String::new() } else { format!("{}\n", SECTIONS[entry.section].0) };
+        let heading =
+            if opened[entry.section] { String::new() } else { format!("{}\n", SECTIONS[entry.section].0) };
         if room.take(&format!("{heading}{}", entry.short), 1) {
             opened[entry.section] = true;
             chosen[index] = if entry.full == entry.short { Choice::Full } else { Choice::Short };

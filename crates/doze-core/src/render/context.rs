@@ -96,7 +96,8 @@ fn label(fact: &Memory) -> &'static str {
 
 fn session_line(session: &RecentSession<'_>, now: Timestamp) -> Option<String> {
     let what = session.summary.what.lines().map(line).find(|text| !text.is_empty())?;
-    let files: Vec<String> = session.summary.files_changed.iter().take(MAX_FILES).map(|file| line(file)).collect();
+    let files: Vec<String> =
+        session.summary.files_changed.iter().take(MAX_FILES).map(|file| line(file)).collect();
     let files = if files.is_empty() { String::new() } else { format!(" [{}]", files.join(", ")) };
     Some(format!("- {}: {}{files}", age::office(session.at, now), line_of(&what, MAX_WHAT)))
 }

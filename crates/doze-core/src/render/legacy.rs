@@ -62,8 +62,13 @@ fn lines(legacy: &Legacy) -> Vec<String> {
     if !preferences.is_empty() {
         lines.push(format!("Technology the person approved: {}", preferences.join("; ")));
     }
-    let mut rated: Vec<&ProjectRecord> =
-        legacy.projects.iter().rev().filter(|project| !project.ratings.is_empty()).take(MAX_PROJECTS).collect();
+    let mut rated: Vec<&ProjectRecord> = legacy
+        .projects
+        .iter()
+        .rev()
+        .filter(|project| !project.ratings.is_empty())
+        .take(MAX_PROJECTS)
+        .collect();
     rated.reverse();
     if !rated.is_empty() {
         lines.push("Ratings of recent projects:".to_owned());
@@ -78,11 +83,16 @@ pub(super) fn section(legacy: &Legacy) -> Option<String> {
 }
 
 fn rating_line(project: &ProjectRecord) -> String {
-    let axes: Vec<String> = project.ratings.iter().map(|(axis, n)| format!("{}:{n}/5", line_of(axis, 30))).collect();
+    let axes: Vec<String> =
+        project.ratings.iter().map(|(axis, n)| format!("{}:{n}/5", line_of(axis, 30))).collect();
     let average = project.ratings.iter().map(|(_, n)| n).sum::<f64>() / project.ratings.len() as f64;
     let mut low: Vec<&(String, f64)> = project.ratings.iter().filter(|(_, n)| *n < LOW_RATING).collect();
     low.sort_by(|a, b| a.1.total_cmp(&b.1));
     let low: Vec<String> = low.iter().take(MAX_IMPROVE).map(|(axis, _)| line_of(axis, 30)).collect();
     let improve = if low.is_empty() { String::new() } else { format!(" → improve: {}", low.join(", ")) };
-    format!("- \"{}\" [{}] avg={average:.1}{improve}", line_of(&project.summary, MAX_SUMMARY), axes.join(", "))
+    format!(
+        "- \"{}\" [{}] avg={average:.1}{improve}",
+        line_of(&project.summary, MAX_SUMMARY),
+        axes.join(", ")
+    )
 }

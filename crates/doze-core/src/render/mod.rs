@@ -8,6 +8,8 @@ pub mod context;
 pub mod legacy;
 pub mod recovery;
 pub mod roster;
+#[cfg(test)]
+mod tests;
 
 use crate::model::MemoryId;
 use crate::text;

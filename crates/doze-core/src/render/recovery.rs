@@ -5,9 +5,11 @@ use crate::model::{Summary, WorkState, WorkStatus};
 use crate::tokens::{Room, cut};
 
 /// S0.21, to the letter.
-pub const FIRST_LINE: &str = "[Session recovered] Your previous session was lost. Here's what you were doing:";
+pub const FIRST_LINE: &str =
+    "[Session recovered] Your previous session was lost. Here's what you were doing:";
 /// S0.23, to the letter.
-pub const LAST_LINE: &str = "Note: You don't have full conversation history. Ask the user if unsure about details.";
+pub const LAST_LINE: &str =
+    "Note: You don't have full conversation history. Ask the user if unsure about details.";
 
 /// Tokens between the two fixed lines. The document aims at about 150 for the whole text; our estimate reads a
 /// quarter too high on such lines, and its own example must come out whole.
@@ -236,7 +238,9 @@ impl Recovery {
         let first = self.messages.len().saturating_sub(MAX_LEGACY_MESSAGES);
         let messages: Vec<String> = self.messages[first..]
             .iter()
-            .map(|message| (if message.from_user { "User" } else { "You" }, line_of(&message.text, MAX_LEGACY_MESSAGE)))
+            .map(|message| {
+                (if message.from_user { "User" } else { "You" }, line_of(&message.text, MAX_LEGACY_MESSAGE))
+            })
             .filter(|(_, text)| !text.is_empty())
             .map(|(who, text)| format!("  [{who}]: {text}"))
             .collect();
