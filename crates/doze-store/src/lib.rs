@@ -12,6 +12,7 @@ mod change;
 mod check;
 mod envelope;
 mod error;
+mod medium;
 mod options;
 mod prepare;
 mod quarantine;
@@ -22,6 +23,9 @@ mod stored;
 mod tables;
 mod write;
 mod writer;
+
+#[cfg(test)]
+mod tests;
 
 pub use change::{Change, ChangeSet, Changed, Family, LoggedChange, Subject, session_aux_key};
 pub use check::CheckReport;

@@ -1,8 +1,6 @@
 //! The handle: opening, applying, waiting, closing.
 
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -14,12 +12,11 @@ use redb::{Database, ReadableDatabase, StorageBackend};
 
 use crate::change::ChangeSet;
 use crate::error::{ApplyError, CompactError, OpenError, ReadError};
+use crate::medium::{Elsewhere, Medium, OnDisk, open_database};
 use crate::options::Options;
 use crate::prepare::prepare;
-use crate::quarantine::{Quarantine, Quarantined, guarded, guarded_read};
-use crate::schema::{self, Found, MIGRATIONS, SCHEMA_VERSION};
+use crate::quarantine::{Quarantine, Quarantined, guarded_read};
 use crate::snapshot::Snapshot;
-use crate::tables::{self, META, META_SEQ};
 use crate::writer::{Command, Writer};
 
 /// The store of a machine: a cheap handle, shared by cloning. The file closes with the last one, or with
@@ -37,8 +34,7 @@ struct Handle {
 pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) path: Option<PathBuf>,
-    /// Opens the database again after a failed write.
-    pub(crate) reopen: Box<dyn Fn() -> Result<Database, OpenError> + Send + Sync>,
+    pub(crate) medium: Box<dyn Medium>,
     /// Only the writer takes it for writing, to reopen, to compact, to close.
     pub(crate) db: RwLock<Option<Database>>,
     pub(crate) seq: Mutex<u64>,
@@ -80,19 +76,7 @@ pub struct Stats {
 impl Store {
     /// Opens or creates (mode 0600) the file, brings it to the current layout and starts the writer.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
-        let file = path.to_owned();
-        let cache = options.cache_bytes;
-        let reopen = move || open_file(&file, cache);
-        let db = reopen()?;
-        let db = match guarded(damaged, || schema::found(&db))? {
-            Found::Version(version) if version < SCHEMA_VERSION => {
-                drop(db);
-                keep_copy(path, version)?;
-                reopen()?
-            }
-            _ => db,
-        };
-        Self::start(db, Some(path.to_owned()), Box::new(reopen), options)
+        Self::start(Box::new(OnDisk(path.to_owned())), Some(path.to_owned()), options)
     }
 
     /// Opens a store in something else than a file: for tests that let it fail. A clone must be another handle on the
@@ -101,31 +85,16 @@ impl Store {
         backend: B,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let cache = options.cache_bytes;
-        let reopen = move || {
-            let backend = backend.clone();
-            guarded(damaged, || Ok(Database::builder().set_cache_size(cache).create_with_backend(backend)?))
-        };
-        Self::start(reopen()?, None, Box::new(reopen), options)
+        Self::start(Box::new(Elsewhere(backend)), None, options)
     }
 
-    fn start(
-        db: Database,
-        path: Option<PathBuf>,
-        reopen: Box<dyn Fn() -> Result<Database, OpenError> + Send + Sync>,
-        options: Options,
-    ) -> Result<Self, OpenError> {
-        let seq = guarded(damaged, || {
-            let found = schema::found(&db)?;
-            schema::bring_up(&db, &found, MIGRATIONS, SCHEMA_VERSION)?;
-            let txn = db.begin_read()?;
-            Ok(tables::number(&txn.open_table(META)?, META_SEQ)?)
-        })?;
+    fn start(medium: Box<dyn Medium>, path: Option<PathBuf>, options: Options) -> Result<Self, OpenError> {
+        let (db, seq) = open_database(&*medium, options.cache_bytes)?;
         let (queue, commands) = sync_channel(options.queue.max(1));
         let shared = Arc::new(Shared {
             options,
             path,
-            reopen,
+            medium,
             db: RwLock::new(Some(db)),
             seq: Mutex::new(seq),
             moved: Condvar::new(),
@@ -251,36 +220,4 @@ impl Shared {
 /// Locks whether or not a thread panicked while it held the lock: what these locks guard is written in one step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A panic of redb while it opens is damage.
-pub(crate) fn damaged(what: String) -> OpenError {
-    OpenError::Damaged(redb::Error::Corrupted(what))
-}
-
-fn open_file(path: &Path, cache: usize) -> Result<Database, OpenError> {
-    let failed = |source| OpenError::Io { path: path.to_owned(), source };
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    }
-    drop(file);
-    guarded(damaged, || Ok(Database::builder().set_cache_size(cache).create(path)?))
-}
-
-/// Keeps the file as it was before a migration, beside it.
-fn keep_copy(path: &Path, version: u64) -> Result<(), OpenError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".v{version}"));
-    let copy = PathBuf::from(name);
-    let kept = fs::copy(path, &copy).and_then(|_| fs::File::open(&copy)?.sync_all());
-    kept.map_err(|source: io::Error| OpenError::Io { path: copy, source })
 }

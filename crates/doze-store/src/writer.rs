@@ -4,15 +4,15 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 
-use redb::{CompactionError, Database, ReadableDatabase};
+use redb::{CompactionError, Database};
 
 use crate::error::{ApplyError, CompactError, OpenError};
+use crate::medium::open_database;
 use crate::prepare::Prepared;
 use crate::quarantine::guarded;
-use crate::schema::{self, MIGRATIONS, SCHEMA_VERSION};
-use crate::store::{Applied, Shared, damaged, lock};
-use crate::tables::{self, META, META_OLDEST, META_SEQ, Tables};
-use crate::write::{Conflict, apply_set};
+use crate::store::{Applied, Shared, lock};
+use crate::tables::{self, META_OLDEST, META_SEQ, Tables};
+use crate::write::{Conflict, Tally, apply_set, finish_batch};
 
 /// Bytes of change sets that share a transaction at most, so that nobody waits for a stranger's large import.
 const BATCH_BYTES: usize = 16 << 20;
@@ -65,7 +65,7 @@ impl Writer {
             next = next.or_else(|| self.commands.recv().ok());
         }
         self.shared.closed.store(true, Ordering::Release);
-        self.shared.db.write().unwrap_or_else(PoisonError::into_inner).take();
+        close(&mut self.shared.db.write().unwrap_or_else(PoisonError::into_inner));
         // Under the lock, or a waiter that has just looked would sleep through it.
         let _seq = lock(&self.shared.seq);
         self.shared.moved.notify_all();
@@ -130,6 +130,8 @@ impl Writer {
             return Err(ApplyError::StorageFull);
         }
         if self.broken || self.shared.db.read().unwrap_or_else(PoisonError::into_inner).is_none() {
+            // A disk that still refuses must not cost the readers the database they have.
+            self.shared.medium.probe(bytes).map_err(|error| ApplyError::from(redb::Error::Io(error)))?;
             self.reopen().map_err(|error| match error {
                 OpenError::Storage(error) => ApplyError::from(error),
                 other => ApplyError::Damaged(other.to_string()),
@@ -142,12 +144,8 @@ impl Writer {
     /// Closes and opens the database. Snapshots end; new ones see what is durable.
     fn reopen(&self) -> Result<(), OpenError> {
         let mut slot = self.shared.db.write().unwrap_or_else(PoisonError::into_inner);
-        drop(slot.take());
-        let db = (self.shared.reopen)()?;
-        let seq = guarded(damaged, || {
-            schema::bring_up(&db, &schema::found(&db)?, MIGRATIONS, SCHEMA_VERSION)?;
-            Ok(tables::number(&db.begin_read()?.open_table(META)?, META_SEQ)?)
-        })?;
+        close(&mut slot);
+        let (db, seq) = open_database(&*self.shared.medium, self.shared.options.cache_bytes)?;
         *slot = Some(db);
         *lock(&self.shared.seq) = seq;
         self.shared.moved.notify_all();
@@ -197,6 +195,13 @@ impl Writer {
     }
 }
 
+/// Closes the database, if it is open. redb may panic while it closes a damaged one, which changes nothing.
+fn close(slot: &mut Option<Database>) {
+    if guarded(|what| what, || Ok(drop(slot.take()))).is_err() {
+        tracing::error!("the damaged store was not closed cleanly");
+    }
+}
+
 /// Applies the sets in order in one transaction. Answers what became of each and, if anything was written, the last
 /// sequence number. Conflicts are answered with the rest, when what they conflicted with is durable.
 fn apply_batch(
@@ -211,8 +216,9 @@ fn apply_batch(
     let mut tables = Tables::open(&txn)?;
     let before = tables::number(&tables.meta, META_SEQ)?;
     let mut seq = before;
+    let mut tally = Tally::default();
     for waiting in batch {
-        let outcome = apply_set(&mut tables, &waiting.set, seq + 1, &shared.quarantine)?;
+        let outcome = apply_set(&mut tables, &mut tally, &waiting.set, seq + 1, &shared.quarantine)?;
         outcomes.push(match outcome {
             Ok(()) => {
                 seq += 1;
@@ -228,6 +234,7 @@ fn apply_batch(
         txn.abort()?;
         return Ok((outcomes, None));
     }
+    finish_batch(&mut tables, tally)?;
     tables.meta.insert(META_SEQ, seq)?;
     bound_log(&mut tables, seq, shared.options.max_changes)?;
     drop(tables);

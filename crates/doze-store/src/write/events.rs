@@ -31,7 +31,8 @@ impl Writing<'_, '_> {
                 self.tables.fingerprints.insert(marked, place.as_slice())?;
             }
         }
-        self.touch(&Subject::Session(key.clone()).key())
+        self.touch(Subject::Session(key.clone()).key());
+        Ok(())
     }
 
     /// Writes another text; the mark stays. An event that is not there stays absent.
@@ -51,7 +52,8 @@ impl Writing<'_, '_> {
             mark.unwrap_or_else(|_| EventMark { mark: hex(&event.fingerprint()), known_in: String::new() });
         let value = seal_json(&StoredEvent::new(mark, event.clone())).map_err(no_json)?;
         self.tables.events.insert(place, value.as_slice())?;
-        self.touch(&Subject::Session(key.clone()).key())
+        self.touch(Subject::Session(key.clone()).key());
+        Ok(())
     }
 
     pub(super) fn delete_events(&mut self, key: &SessionKey) -> Result<(), StorageError> {

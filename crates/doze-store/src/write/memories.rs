@@ -18,9 +18,9 @@ impl Writing<'_, '_> {
         value: &[u8],
     ) -> Result<(), StorageError> {
         match self.take_memory(id)? {
-            Some(old) if old != scope => self.touch(&scope_subject(&old))?,
+            Some(old) if old != scope => self.touch(scope_subject(&old)),
             Some(_) => {}
-            None => self.count(COUNT_MEMORIES, true)?,
+            None => self.count(COUNT_MEMORIES, 1),
         }
         let owner = self.owner;
         self.tables.memories.insert((owner, id), value)?;
@@ -31,16 +31,20 @@ impl Writing<'_, '_> {
         if !hash.is_empty() {
             self.tables.memory_hashes.insert((owner, scope, hash, id), ())?;
         }
-        self.touch(&Subject::Memory(id.into()).key())?;
-        self.touch(&scope_subject(scope))
+        self.touch(Subject::Memory(id.into()).key());
+        self.touch(scope_subject(scope));
+        Ok(())
     }
 
     pub(super) fn delete_memory(&mut self, id: &str) -> Result<(), StorageError> {
         let Some(scope) = self.take_memory(id)? else { return Ok(()) };
-        self.count(COUNT_MEMORIES, false)?;
+        self.count(COUNT_MEMORIES, -1);
         self.delete_vectors(id)?;
-        self.untouch(&Subject::Memory(id.into()).key())?;
-        if scope.is_empty() { Ok(()) } else { self.touch(&scope_subject(&scope)) }
+        self.untouch(Subject::Memory(id.into()).key());
+        if !scope.is_empty() {
+            self.touch(scope_subject(&scope));
+        }
+        Ok(())
     }
 
     /// Takes a memory out with its index entries and answers its scope. Of a damaged one the index entries are not

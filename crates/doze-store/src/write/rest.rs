@@ -11,7 +11,7 @@ use crate::tables::COUNT_PROJECTS;
 impl Writing<'_, '_> {
     pub(super) fn put_project(&mut self, id: &str, new: &[String], value: &[u8]) -> Result<(), StorageError> {
         if !self.drop_aliases(id)? {
-            self.count(COUNT_PROJECTS, true)?;
+            self.count(COUNT_PROJECTS, 1);
         }
         self.tables.projects.insert((self.owner, id), value)?;
         let sealed = seal(id.as_bytes());
@@ -26,7 +26,8 @@ impl Writing<'_, '_> {
                 self.take_alias_from(&before, alias)?;
             }
         }
-        self.touch(&Subject::Projects.key())
+        self.touch(Subject::Projects.key());
+        Ok(())
     }
 
     pub(super) fn delete_project(&mut self, id: &str) -> Result<(), StorageError> {
@@ -34,8 +35,9 @@ impl Writing<'_, '_> {
             return Ok(());
         }
         self.tables.projects.remove((self.owner, id))?;
-        self.count(COUNT_PROJECTS, false)?;
-        self.touch(&Subject::Projects.key())
+        self.count(COUNT_PROJECTS, -1);
+        self.touch(Subject::Projects.key());
+        Ok(())
     }
 
     /// Takes the aliases of a project out of the table; answers whether there was such a project.
@@ -82,7 +84,8 @@ impl Writing<'_, '_> {
         value: &[u8],
     ) -> Result<(), StorageError> {
         self.tables.works.insert((self.owner, agent, project, session), value)?;
-        self.touch(&work_subject(agent, project, session))
+        self.touch(work_subject(agent, project, session));
+        Ok(())
     }
 
     pub(super) fn clear_work(
@@ -92,27 +95,32 @@ impl Writing<'_, '_> {
         session: &str,
     ) -> Result<(), StorageError> {
         self.tables.works.remove((self.owner, agent, project, session))?;
-        self.untouch(&work_subject(agent, project, session))
+        self.untouch(work_subject(agent, project, session));
+        Ok(())
     }
 
     pub(super) fn put_dream(&mut self, id: &str, value: &[u8]) -> Result<(), StorageError> {
         self.tables.dreams.insert((self.owner, id), value)?;
-        self.touch(&Subject::Dreams.key())
+        self.touch(Subject::Dreams.key());
+        Ok(())
     }
 
     pub(super) fn delete_dream(&mut self, id: &str) -> Result<(), StorageError> {
         self.tables.dreams.remove((self.owner, id))?;
-        self.touch(&Subject::Dreams.key())
+        self.touch(Subject::Dreams.key());
+        Ok(())
     }
 
     pub(super) fn put_aux(&mut self, family: Family, key: &str, value: &[u8]) -> Result<(), StorageError> {
         self.tables.aux.insert((self.owner, family.as_str(), key), value)?;
-        self.touch(&Subject::Aux(family, key.to_owned()).key())
+        self.touch(Subject::Aux(family, key.to_owned()).key());
+        Ok(())
     }
 
     pub(super) fn delete_aux(&mut self, family: Family, key: &str) -> Result<(), StorageError> {
         self.tables.aux.remove((self.owner, family.as_str(), key))?;
-        self.untouch(&Subject::Aux(family, key.to_owned()).key())
+        self.untouch(Subject::Aux(family, key.to_owned()).key());
+        Ok(())
     }
 
     pub(super) fn put_vectors(&mut self, doc: &str, model: &str, value: &[u8]) -> Result<(), StorageError> {

@@ -23,9 +23,10 @@ impl Writing<'_, '_> {
             Some(old) => Some(unseal_json::<SessionFacts>(old.value())),
         };
         match old {
-            None => self.count(COUNT_SESSIONS, true)?,
+            None => self.count(COUNT_SESSIONS, 1),
             Some(Ok(old)) if old.entries() == (facets.clone(), down) => {
-                return self.touch(&Subject::Session(key.clone()).key());
+                self.touch(Subject::Session(key.clone()).key());
+                return Ok(());
             }
             Some(Ok(old)) => self.remove_times(key, &old)?,
             Some(Err(damage)) => {
@@ -35,7 +36,8 @@ impl Writing<'_, '_> {
         for facet in facets {
             self.tables.session_times.insert((owner, facet.as_str(), down, name, harness), ())?;
         }
-        self.touch(&Subject::Session(key.clone()).key())
+        self.touch(Subject::Session(key.clone()).key());
+        Ok(())
     }
 
     fn remove_times(&mut self, key: &SessionKey, facts: &SessionFacts) -> Result<(), StorageError> {
@@ -57,17 +59,18 @@ impl Writing<'_, '_> {
             None => {}
             Some(Ok(facts)) => {
                 self.remove_times(key, &facts)?;
-                self.count(COUNT_SESSIONS, false)?;
+                self.count(COUNT_SESSIONS, -1);
             }
             Some(Err(damage)) => {
                 self.quarantine.add("sessions", format!("{owner} {name} {harness}"), &damage);
-                self.count(COUNT_SESSIONS, false)?;
+                self.count(COUNT_SESSIONS, -1);
             }
         }
         self.delete_events(key)?;
         self.delete_session_aux(key)?;
         self.delete_session_works(key)?;
-        self.untouch(&Subject::Session(key.clone()).key())
+        self.untouch(Subject::Session(key.clone()).key());
+        Ok(())
     }
 
     /// Bookkeeping of the session goes with it. What was forgotten stays known, and settings are no session's.
@@ -114,7 +117,7 @@ impl Writing<'_, '_> {
         }
         for (agent, project) in gone {
             self.tables.works.remove((self.owner, agent.as_str(), project.as_str(), key.session.as_str()))?;
-            self.untouch(&work_subject(&agent, &project, &key.session))?;
+            self.untouch(work_subject(&agent, &project, &key.session));
         }
         Ok(())
     }
