@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub use crate::text::jaccard;
-use crate::text::{normalise_words, one_line, regex};
+use crate::text::{is_unspaced, normalise_words, one_line, regex};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).
 pub const SAME_ABOVE: f64 = 0.6;
@@ -36,7 +36,7 @@ pub struct Parts {
     numbers: BTreeSet<String>,
     /// Identifiers and paths.
     identifiers: BTreeSet<String>,
-    /// Capitalised words inside the text, and its first word.
+    /// Words that name things, see [`names`].
     names: BTreeSet<String>,
     /// What is negated, passed over or ordered, with how: `not push`, `before commit`.
     polarity: BTreeSet<String>,
@@ -70,8 +70,17 @@ impl Parts {
         plain.push_str(&text[at..]);
         let (polarity, turned_down) = polarity(&text);
         let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
-        let frame =
-            normalise_words(&frame).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
+        let frame = normalise_words(&frame)
+            .into_iter()
+            .filter(|word| !FILLERS.contains(&word.as_str()))
+            .map(|word| without_plural(&word).to_owned())
+            .collect();
+        // "Server A", "plan B": a letter of its own is a name.
+        let letters =
+            text.split_whitespace().skip(1).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        let letters =
+            letters.filter(|word| word.len() == 1 && *word != "I" && word.starts_with(char::is_uppercase));
+        identifiers.extend(letters.map(str::to_owned));
         Self {
             words: normalise_words(&text),
             frame,
@@ -135,7 +144,9 @@ impl Parts {
 
     /// Names on both sides that the other does not mention at all.
     fn names_differ(&self, newer: &Self) -> bool {
-        let only = |a: &Self, b: &Self| a.names.iter().any(|name| !b.words.contains(name));
+        let only = |a: &Self, b: &Self| {
+            a.names.iter().any(|name| !b.words.contains(name) && !b.names.contains(name))
+        };
         only(self, newer) && only(newer, self)
     }
 
@@ -242,12 +253,25 @@ fn detail(word: &str) -> Option<Detail> {
     (is_identifier && word.len() >= 2 && !abbreviation).then(|| Detail::Identifier(word.to_ascii_lowercase()))
 }
 
-/// The first word, and capitalised words behind it; as they stand in a word set.
+/// "wants" and "want" are the same word of a frame.
+fn without_plural(word: &str) -> &str {
+    word.strip_suffix('s')
+        .filter(|stem| stem.len() > 2 && stem.is_ascii() && !stem.ends_with('s'))
+        .unwrap_or(word)
+}
+
+/// The first word, capitalised words behind it, words of code spans, and Latin words in a text of another script; as
+/// they stand in a word set.
 fn names(text: &str) -> BTreeSet<String> {
     let capitalised = text.split_whitespace().filter(|word| word.starts_with(char::is_uppercase)).count();
     let all = text.split_whitespace().count();
     let title_case = capitalised * 2 > all && all > 3;
-    let mut out = BTreeSet::new();
+    let mut out: BTreeSet<String> = text.split('`').skip(1).step_by(2).flat_map(normalise_words).collect();
+    if text.chars().any(is_unspaced) {
+        out.extend(
+            normalise_words(text).into_iter().filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic())),
+        );
+    }
     for (at, word) in text.split_whitespace().enumerate() {
         if (at == 0 || !title_case) && word.starts_with(char::is_uppercase) {
             out.extend(
@@ -352,6 +376,14 @@ mod tests {
             ("The tests need node to run here", "The tests need node 20 to run here", Update),
             ("The tests need node 20 to run here", "The tests need node to run here", Distinct),
             ("The timeout is 30 seconds", "The timeout is 30s long", Distinct),
+            ("Run `pnpm test` before committing", "Run `pnpm lint` before committing", Distinct),
+            ("Run `pnpm test` before committing", "Always run pnpm test before committing", Duplicate),
+            ("Server A runs version 1.2", "Server B runs version 1.3", Distinct),
+            ("The user wants dark mode by default", "The user does not want dark mode by default", Update),
+            ("Use Bun instead of Node for scripts", "Use Node instead of Bun for scripts", Update),
+            ("本项目使用pnpm管理依赖", "本项目使用npm管理依赖", Distinct),
+            ("本项目使用pnpm管理依赖", "本项目使用pnpm来管理依赖", Duplicate),
+            ("提交前必须运行测试", "提交前不要运行测试", Update),
             ("端口是5432", "端口是5433", Update),
             ("总是推送到主分支", "不要推送到主分支", Update),
             ("用户喜欢深色主题和大字体", "用户喜欢深色主题和大字体。", Duplicate),

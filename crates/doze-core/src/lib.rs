@@ -5,16 +5,16 @@
 //! format: time, randomness and text are handed in, values come back. Everything here is a function a table test
 //! can reach.
 
+pub mod duplicate;
 pub mod extract;
+pub mod facts;
+pub mod injected;
 pub mod model;
+pub mod promote;
 pub mod rank;
 pub mod redact;
-mod tags;
 pub mod render;
+pub mod summary;
+mod tags;
 pub mod text;
 pub mod tokens;
-pub mod duplicate;
-pub mod injected;
-pub mod promote;
-pub mod facts;
-pub mod summary;
