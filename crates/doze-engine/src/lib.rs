@@ -1,1 +1,206 @@
-//! The operations of doze: commit, recall, brief, recover, remember, forget, dream
+//! The operations of doze: commit, recall, brief, recover, remember, forget, dream. Wires the rules, the store, the
+//! indexes and the transcript readers to a clock.
+//!
+//! The engine knows no transport: callers hand in typed requests and get typed answers or an [`EngineError`]. It
+//! reads files only where a request names them, git data, and instruction files (CLAUDE.md, AGENTS.md).
+
+mod clock;
+mod commit;
+mod dream;
+mod error;
+mod import;
+mod index;
+mod memory;
+mod project;
+mod recall;
+mod status;
+mod switches;
+mod upkeep;
+mod work;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use doze_core::model::{MemoryId, OwnerId, uuid_v7};
+use doze_store::Store;
+use jiff::Timestamp;
+
+pub use clock::{Environment, FixedEnvironment, SystemEnvironment};
+pub use commit::{
+    AppendAnswer, CommitAnswer, CommitRequest, EventCounts, FactCounts, Preview, SessionListRequest,
+    TranscriptRef,
+};
+pub use doze_dream::schedule::Verdict as DreamVerdict;
+pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
+pub use error::{EngineError, Problem, chain};
+pub use import::{ImportRequest, Imported};
+pub use index::IndexState;
+pub use memory::{
+    AddOutcome, Added, EditRequest, EvidenceLine, Forget, Forgotten, ListRequest, MemoryRequest, Page,
+    StatusFilter, Step, Verdict, Why,
+};
+pub use project::{ProjectCard, Resolved};
+pub use recall::{
+    BriefRequest, ContextRequest, Hit, Reader, RecoverRequest, Recovered, SearchAnswer, SearchRequest,
+    SemanticState, Told,
+};
+pub use status::Status;
+pub use upkeep::{Backup, EventItem, EventPage, Extraction};
+pub use work::{Task, TaskRequest, TaskStatus, WorkRequest};
+
+/// How often an operation starts over because somebody else changed what it had read.
+const CONFLICT_RETRIES: u32 = 256;
+
+/// What the machine tells about itself, read once by the process that owns the engine.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The person's home folder.
+    pub home: Option<String>,
+    /// Folders for temporary files; they and the folders directly in them are never projects.
+    pub temp_roots: Vec<String>,
+}
+
+/// The switches of the engine; changed while it runs by [`Engine::set_switches`].
+#[derive(Debug, Clone)]
+pub struct Switches {
+    /// `memory.enabled`: capture, extraction, briefs and injection.
+    pub memory_enabled: bool,
+    /// `hooks.prompt_search`: memories are searched for each prompt.
+    pub prompt_search: bool,
+    /// When and how dreams run.
+    pub schedule: Schedule,
+    /// The budget of a brief when the caller names none, in tokens.
+    pub brief_tokens: usize,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self { memory_enabled: true, prompt_search: false, schedule: Schedule::default(), brief_tokens: 1500 }
+    }
+}
+
+/// Where things lie and how large they may grow.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The store file.
+    pub store: PathBuf,
+    /// The folder of the derived indexes.
+    pub index: PathBuf,
+    /// Page cache of the store, in bytes.
+    pub cache_bytes: usize,
+    /// Which embedder makes vectors.
+    pub embedder: EmbedderChoice,
+    /// The model is unloaded after this long without work.
+    pub model_idle: Duration,
+    /// The machine.
+    pub surroundings: Surroundings,
+    /// The switches at start.
+    pub switches: Switches,
+}
+
+/// Which embedder makes vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbedderChoice {
+    /// The model inside the product.
+    BuiltIn,
+    /// The same model through ONNX Runtime, from this library.
+    Ort(PathBuf),
+    /// Words only.
+    Off,
+}
+
+/// All operations on one store. Cheap to clone; every clone is the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Options,
+    environment: Arc<dyn Environment>,
+    store: Store,
+    folders: project::Cache,
+    index: index::Index,
+    switches: Mutex<Switches>,
+    dreaming: Mutex<()>,
+    started_at: Timestamp,
+    activity: Mutex<Timestamp>,
+}
+
+impl Engine {
+    /// Opens the store and the indexes and starts following the change log.
+    pub fn open(options: Options, environment: Arc<dyn Environment>) -> Result<Self, EngineError> {
+        let store_options = doze_store::Options { cache_bytes: options.cache_bytes, ..Default::default() };
+        let store = Store::open(&options.store, store_options).map_err(|error| {
+            EngineError::new(
+                Problem::Unavailable,
+                format!("cannot open the store {}", options.store.display()),
+            )
+            .caused_by(error)
+        })?;
+        let index = index::Index::start(&options, store.clone())?;
+        let now = environment.now();
+        let inner = Inner {
+            switches: Mutex::new(options.switches.clone()),
+            options,
+            environment,
+            store,
+            folders: project::Cache::default(),
+            index,
+            dreaming: Mutex::new(()),
+            started_at: now,
+            activity: Mutex::new(now),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Writes what is waiting and stops the threads. Calls after this fail.
+    pub fn close(&self) {
+        self.inner.index.stop();
+    }
+
+    /// Replaces the switches; running operations finish with the old ones.
+    pub fn set_switches(&self, switches: Switches) {
+        *lock(&self.inner.switches) = switches;
+    }
+
+    fn switches(&self) -> Switches {
+        lock(&self.inner.switches).clone()
+    }
+
+    fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.environment.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        self.inner.environment.random()
+    }
+
+    fn new_id(&self) -> String {
+        uuid_v7(self.now().as_millisecond().max(0).unsigned_abs(), self.random())
+    }
+
+    fn new_memory_id(&self) -> MemoryId {
+        MemoryId::new(self.new_id())
+    }
+
+    /// Notes that somebody is at work, which keeps dreams away for a while.
+    fn note_activity(&self) {
+        *lock(&self.inner.activity) = self.now();
+    }
+}
+
+/// The owner of everything that comes over the socket of this user.
+pub fn local_owner(uid: u32) -> OwnerId {
+    OwnerId::new(format!("local:{uid}"))
+}
+
+/// Locks a mutex whose data stays valid when a holder panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -179,6 +179,16 @@ pub struct IdParams {
     pub id: String,
 }
 
+/// `memory.reinstate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReinstateParams {
+    /// Which one.
+    pub id: String,
+    /// A person asks, and vouches for it again.
+    #[serde(default)]
+    pub human: bool,
+}
+
 /// `memory.list`, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ListParams {
@@ -209,6 +219,9 @@ pub struct ListParams {
     /// Only with these words in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
+    /// All projects of the owner, for a person who stands in none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub everywhere: bool,
     /// Not before: RFC 3339, or a date meaning that whole local day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
@@ -354,6 +367,9 @@ pub struct ForgetParams {
     /// With `session`: also the memories learned from it.
     #[serde(default)]
     pub memories: bool,
+    /// A person asks; an agent cannot forget what a person wrote or pinned.
+    #[serde(default)]
+    pub human: bool,
 }
 
 /// Answer to [`ForgetParams`] and `project.forget`.

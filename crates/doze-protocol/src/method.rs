@@ -43,6 +43,8 @@ methods! {
     RECALL_SEARCH = "recall.search";
     /// The text for an agent that starts.
     RECALL_BRIEF = "recall.brief";
+    /// Memories for one prompt.
+    RECALL_PROMPT = "recall.prompt";
     /// The text for an agent whose session was lost.
     RECALL_RECOVER = "recall.recover";
     /// An agent's facts and its project's.

@@ -41,6 +41,9 @@ pub struct SearchParams {
     /// Tell how each hit got its place.
     #[serde(default)]
     pub explain: bool,
+    /// All projects of the owner, for a person who stands in none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub everywhere: bool,
     /// The folder; stands for the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -148,6 +151,32 @@ pub struct BriefParams {
     /// At most this many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
+    /// Why the session starts: `startup`, `resume`, `clear`, `compact` or `fork`; with `inject`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The text goes into `session`: it is remembered, and a session that resumes is not given it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inject: bool,
+    /// Answer what was injected last (into `session`, else anywhere) instead of building a brief.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
+}
+
+/// `recall.prompt`: memories for one prompt. Empty unless `hooks.prompt_search` is on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct PromptParams {
+    /// The caller's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// The session the text goes into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What the person typed.
+    #[serde(default)]
+    pub prompt: String,
 }
 
 /// A text to inject: answer of `brief`, `context` and `roster`.

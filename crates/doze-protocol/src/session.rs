@@ -119,6 +119,8 @@ pub struct AppendParams {
 pub struct AppendAnswer {
     /// The session.
     pub session: String,
+    /// The project it ran in.
+    pub project: Option<String>,
     /// The change-log number it became durable under.
     pub seq: u64,
     /// What became of the events.
@@ -253,6 +255,8 @@ pub struct FactCounts {
 pub struct CommitAnswer {
     /// The session.
     pub session: String,
+    /// The project it ran in.
+    pub project: Option<String>,
     /// The change-log number it became durable under.
     pub seq: u64,
     /// What the session did.
@@ -511,6 +515,7 @@ mod tests {
         }).unwrap(), @r#"
         {
           "session": "s-81",
+          "project": null,
           "seq": 7,
           "summary": {
             "what": "",

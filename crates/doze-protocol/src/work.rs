@@ -33,6 +33,9 @@ pub struct SetParams {
     /// Files touched so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_touched: Option<Vec<String>>,
+    /// Files touched, in addition to those known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touch: Vec<String>,
     /// The orchestrator's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,

@@ -1,0 +1,161 @@
+//! The gate for everything a commit brings: injected text out, secrets out, control characters out, bounds kept.
+
+use std::collections::BTreeMap;
+
+use doze_core::model::{Event, EventId, EventKind, Origin, TaskRef};
+use doze_core::{injected, redact, text};
+use sha2::{Digest, Sha256};
+
+use super::CommitRequest;
+
+/// Characters kept of one prompt or answer, of a tool's input, and of its output (head and tail).
+const MAX_TEXT: usize = 64 * 1024;
+const MAX_INPUT: usize = 8 * 1024;
+const MAX_OUTPUT: usize = 16 * 1024;
+const MAX_PATH: usize = 1_024;
+/// Files a caller may name as changed.
+const MAX_FILES: usize = 1_000;
+/// How a block of doze's own begins, also when a tool printed it.
+const OWN_BLOCK: &str = "<doze-memory";
+/// What stands where the middle of a long text stood.
+const CUT: &str = "\n[… cut …]\n";
+
+/// What a call brought, fit to be stored.
+pub(super) struct Intake {
+    pub(super) events: Vec<Event>,
+    pub(super) skipped: u64,
+    pub(super) summary: Option<String>,
+    pub(super) output: Option<String>,
+    pub(super) changed_files: Vec<String>,
+}
+
+impl Intake {
+    /// Cleans what a request brings. A run that brings only its output has it stored as an answer, so that what is
+    /// learned from it has a source.
+    pub(super) fn of(request: &CommitRequest, redacted: &mut BTreeMap<String, u64>) -> Self {
+        let mut gate = Gate { redacted };
+        let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
+        let skipped = (request.events.len() - events.len()) as u64;
+        let summary =
+            request.summary.as_deref().map(|text| gate.text(text, MAX_TEXT)).filter(|text| !text.is_empty());
+        let output = request.output.as_deref().map(|text| gate.said(text)).filter(|text| !text.is_empty());
+        if request.events.is_empty() && request.transcript.is_none() {
+            let prompt = request.task.as_ref().map(|task| gate.text(&task.prompt, MAX_TEXT));
+            events.extend(
+                prompt.filter(|text| !text.is_empty()).map(|text| {
+                    Event::new(made_id("prompt", &text), EventKind::Prompt, Origin::Person, text)
+                }),
+            );
+            events.extend(output.iter().map(|text| {
+                Event::new(made_id("output", text), EventKind::Answer, Origin::Agent, text.clone())
+            }));
+        }
+        let changed_files = request
+            .changed_files
+            .iter()
+            .take(MAX_FILES)
+            .map(|file| gate.text(&text::one_line(file), MAX_PATH))
+            .filter(|file| !file.is_empty())
+            .collect();
+        Self { events, skipped, summary, output, changed_files }
+    }
+
+    /// Puts events that were read before in front.
+    pub(super) fn prepend(&mut self, mut events: Vec<Event>) {
+        events.append(&mut self.events);
+        self.events = events;
+    }
+}
+
+/// One event, fit to be stored; `None` when nothing worth storing is left.
+pub(super) fn clean_event(event: &Event, redacted: &mut BTreeMap<String, u64>) -> Option<Event> {
+    Gate { redacted }.event(event)
+}
+
+/// A task, fit to be stored.
+pub(super) fn clean_task(task: Option<&TaskRef>) -> Option<TaskRef> {
+    let mut ignored = BTreeMap::new();
+    let mut gate = Gate { redacted: &mut ignored };
+    task.map(|task| TaskRef {
+        id: gate.text(&text::one_line(&task.id), super::MAX_ID_BYTES),
+        title: gate.text(&text::one_line(&task.title), MAX_PATH),
+        spec: gate.text(&task.spec, MAX_TEXT),
+        prompt: gate.text(&task.prompt, MAX_TEXT),
+    })
+}
+
+struct Gate<'a> {
+    redacted: &'a mut BTreeMap<String, u64>,
+}
+
+impl Gate<'_> {
+    fn event(&mut self, event: &Event) -> Option<Event> {
+        if event.origin == Origin::Injected {
+            return None;
+        }
+        let mut out = event.clone();
+        out.text = match event.kind {
+            EventKind::Prompt | EventKind::Answer | EventKind::Notice => self.said(&event.text),
+            _ => self.text(&event.text, MAX_TEXT),
+        };
+        out.path = event.path.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH));
+        out.cwd = event.cwd.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH));
+        if let Some(tool) = &mut out.tool {
+            tool.name = self.text(&text::one_line(&tool.name), MAX_PATH);
+            tool.input = self.text(&tool.input, MAX_INPUT);
+            tool.output = self.said_by_tool(&tool.output);
+        }
+        let is_empty =
+            out.text.is_empty() && out.tool.is_none() && out.path.as_ref().is_none_or(String::is_empty);
+        if is_empty {
+            return None;
+        }
+        if out.id.as_str().is_empty() || out.id.as_str().len() > super::MAX_ID_BYTES {
+            let at = out.at.map(|at| at.as_millisecond().to_string()).unwrap_or_default();
+            out.id = made_id(out.kind.as_str(), &format!("{at}\0{}\0{}", event.id, out.text));
+        }
+        Some(out)
+    }
+
+    /// What somebody said, without what doze or the harness put into it.
+    fn said(&mut self, said: &str) -> String {
+        self.text(&injected::strip_injected(said), MAX_TEXT)
+    }
+
+    fn said_by_tool(&mut self, output: &str) -> String {
+        if output.contains(OWN_BLOCK) {
+            return self.text(&injected::strip_injected(output), MAX_OUTPUT);
+        }
+        self.text(output, MAX_OUTPUT)
+    }
+
+    /// Redacts first, so that a cut never halves a secret before it is recognised.
+    fn text(&mut self, given: &str, max: usize) -> String {
+        let clean = text::clean(given);
+        let redaction = redact::redact(&clean);
+        for (rule, count) in &redaction.hits {
+            *self.redacted.entry((*rule).to_owned()).or_default() += count;
+        }
+        middle_cut(redaction.text.trim(), max)
+    }
+}
+
+/// A long text loses its middle: beginnings say what was asked, ends say how it went.
+fn middle_cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let half = max / 2;
+    let head = text.floor_char_boundary(half);
+    let tail = text.ceil_char_boundary(text.len() - half);
+    format!("{}{CUT}{}", &text[..head], &text[tail..])
+}
+
+/// The id of an event that came without one: the same words at the same time are the same event.
+fn made_id(kind: &str, text: &str) -> EventId {
+    let mut hash = Sha256::new();
+    hash.update(kind.as_bytes());
+    hash.update(b"\0");
+    hash.update(text.as_bytes());
+    EventId::new(format!("{kind}:{}", doze_core::model::hex(&hash.finalize()[..12])))
+}

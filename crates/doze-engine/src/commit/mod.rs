@@ -1,0 +1,584 @@
+//! Events in, understood and kept: `session.append` and `session.commit`.
+//!
+//! Everything a call brings passes [`intake`] (injected text out, secrets out, bounds) before it can reach the store.
+//! A commit is one change set; only a long transcript is stored in pieces first, each idempotent.
+
+mod intake;
+mod learn;
+mod preview;
+mod transcript;
+
+use std::collections::BTreeMap;
+
+use doze_core::model::{
+    AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
+    Summary, TaskRef, Tokens,
+};
+use doze_core::summary::{self, SummaryInput};
+use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject, session_aux_key};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::project::Resolved;
+use crate::{CONFLICT_RETRIES, Engine, EngineError};
+use intake::Intake;
+pub use preview::{Preview, SessionListRequest};
+
+/// Longest session id, commit id or agent id, in bytes.
+pub(crate) const MAX_ID_BYTES: usize = 512;
+/// Events read back to summarise a session: the newest ones (S1.9).
+const SUMMARY_EVENTS: u64 = 5_000;
+/// Bytes read back at most, and events read back at once.
+const SUMMARY_BYTES: usize = 8 * 1024 * 1024;
+const SUMMARY_PAGE: u64 = 256;
+
+/// A session file to read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptRef {
+    /// Where it lies.
+    pub path: String,
+    /// Its format, `None` to find out by content.
+    pub format: Option<String>,
+}
+
+/// `session.append` and `session.commit`.
+#[derive(Debug, Clone)]
+pub struct CommitRequest {
+    /// The session's id as its harness spells it.
+    pub session: String,
+    /// Names this call; the same id again changes nothing.
+    pub commit_id: Option<String>,
+    /// What ends.
+    pub end: SessionEnd,
+    /// Who ran it.
+    pub agent: AgentRef,
+    /// Where it ran.
+    pub cwd: String,
+    /// How it is driven; `None` keeps what is known, `code` for a new session.
+    pub mode: Option<Mode>,
+    /// Where it comes from; `None` keeps what is known, `interactive` for a new session.
+    pub kind: Option<SessionKind>,
+    /// How it went.
+    pub outcome: Option<Outcome>,
+    /// The agent's own summary.
+    pub summary: Option<String>,
+    /// What the run printed last.
+    pub output: Option<String>,
+    /// Files it changed.
+    pub changed_files: Vec<String>,
+    /// Token counts.
+    pub tokens: Option<Tokens>,
+    /// The task.
+    pub task: Option<TaskRef>,
+    /// The team.
+    pub team: Option<String>,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// The session file.
+    pub transcript: Option<TranscriptRef>,
+}
+
+/// What became of the events a call brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EventCounts {
+    /// Stored.
+    pub new: u64,
+    /// Known already, in this session or another of the project.
+    pub known: u64,
+    /// Left out: nothing but injected text, or damaged.
+    pub skipped: u64,
+}
+
+/// What became of the facts found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FactCounts {
+    /// New facts.
+    pub added: u64,
+    /// Facts said again.
+    pub reinforced: u64,
+    /// Facts that became project knowledge.
+    pub promoted: u64,
+}
+
+/// What a commit did; told when it is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitAnswer {
+    /// The session's id.
+    pub session: String,
+    /// The project's id, if there is one.
+    pub project: Option<String>,
+    /// The change-log number of the commit.
+    pub seq: u64,
+    /// The session's summary so far.
+    pub summary: Summary,
+    /// Facts.
+    pub facts: FactCounts,
+    /// Events.
+    pub events: EventCounts,
+    /// How often each redaction rule struck.
+    pub redacted: BTreeMap<String, u64>,
+    /// `queued`, `off` or `skipped: <reason>`.
+    pub extraction: String,
+}
+
+/// What an append did; told when it is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppendAnswer {
+    /// The session's id.
+    pub session: String,
+    /// The project's id, if there is one.
+    pub project: Option<String>,
+    /// The change-log number.
+    pub seq: u64,
+    /// Events.
+    pub events: EventCounts,
+    /// How often each redaction rule struck.
+    pub redacted: BTreeMap<String, u64>,
+}
+
+/// The part of an answer that is kept so that a repeated commit gets the same one.
+#[derive(Serialize, Deserialize)]
+struct Receipt {
+    facts: FactCounts,
+    events: EventCounts,
+    redacted: BTreeMap<String, u64>,
+    extraction: String,
+}
+
+impl Engine {
+    /// Adds events to a running session.
+    pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
+        check(&request)?;
+        self.note_activity();
+        let mut redacted = BTreeMap::new();
+        if self.capture_refusal(owner, &request)?.is_some() {
+            let events = EventCounts { skipped: request.events.len() as u64, ..EventCounts::default() };
+            return Ok(AppendAnswer {
+                session: request.session,
+                project: None,
+                seq: self.store().seq(),
+                events,
+                redacted,
+            });
+        }
+        let place = self.project_of(owner, &request.cwd)?;
+        let work = Work { engine: self, owner, place: &place, request: &request };
+        let intake = Intake::of(&request, &mut redacted);
+        let (seq, events) = work.retry(|snapshot| {
+            let mut session = work.session(snapshot, &request)?;
+            let (fresh, known) = work.fresh(snapshot, &intake.events)?;
+            let set = work.with_events(snapshot, &mut session, &fresh)?;
+            let counts = EventCounts { new: fresh.len() as u64, known, skipped: intake.skipped };
+            Ok((Some(set.put_session(session)), counts))
+        })?;
+        Ok(AppendAnswer {
+            session: request.session,
+            project: place.id().map(ToString::to_string),
+            seq,
+            events,
+            redacted,
+        })
+    }
+
+    /// Ends a turn or a session: events, summary, facts, promotion, and the work state cleared in the same step.
+    pub fn commit(&self, owner: &OwnerId, mut request: CommitRequest) -> Result<CommitAnswer, EngineError> {
+        check(&request)?;
+        self.note_activity();
+        if let Some(reason) = self.capture_refusal(owner, &request)? {
+            return Ok(nothing_kept(request.session, self.store().seq(), &reason));
+        }
+        let place = self.project_of(owner, &request.cwd)?;
+        let commit_id = commit_id(&request);
+        if let Some(answer) = self.answered(owner, &request, &commit_id, &place)? {
+            return Ok(answer);
+        }
+        let mut redacted = BTreeMap::new();
+        let mut counts = EventCounts::default();
+        let mut tail = transcript::Tail::default();
+        if request.transcript.is_some() {
+            tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut redacted)?;
+        }
+        let mut intake = Intake::of(&request, &mut redacted);
+        intake.prepend(std::mem::take(&mut tail.events));
+        let work = Work { engine: self, owner, place: &place, request: &request };
+        let (seq, (facts, events, summary, extraction)) =
+            work.retry(|snapshot| work.commit(snapshot, &intake, &tail, counts, &commit_id, &redacted))?;
+        Ok(CommitAnswer {
+            session: request.session.clone(),
+            project: place.id().map(ToString::to_string),
+            seq,
+            summary,
+            facts,
+            events,
+            redacted,
+            extraction,
+        })
+    }
+
+    /// Why nothing may be captured from this call, if so.
+    fn capture_refusal(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+    ) -> Result<Option<String>, EngineError> {
+        if !self.switches().memory_enabled {
+            return Ok(Some("memory is off".into()));
+        }
+        if let Some(until) = self.paused_until(owner)? {
+            return Ok(Some(format!("paused until {until}")));
+        }
+        let place = self.known_project_of(owner, &request.cwd)?;
+        if place.project.is_some_and(|project| project.ignored) {
+            return Ok(Some("the project is ignored".into()));
+        }
+        Ok(None)
+    }
+
+    fn answered(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+        commit_id: &str,
+        place: &Resolved,
+    ) -> Result<Option<CommitAnswer>, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let key = session_key(request);
+        let Some(bytes) = snapshot.aux(owner, Family::Receipt, &receipt_key(&key, commit_id))? else {
+            return Ok(None);
+        };
+        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { return Ok(None) };
+        let summary = snapshot.session(owner, &key)?.and_then(|session| session.summary).unwrap_or_default();
+        Ok(Some(CommitAnswer {
+            session: request.session.clone(),
+            project: place.id().map(ToString::to_string),
+            seq: self.store().seq(),
+            summary,
+            facts: receipt.facts,
+            events: receipt.events,
+            redacted: receipt.redacted,
+            extraction: receipt.extraction,
+        }))
+    }
+}
+
+/// One call at work: what the steps of a commit share.
+struct Work<'a> {
+    engine: &'a Engine,
+    owner: &'a OwnerId,
+    place: &'a Resolved,
+    request: &'a CommitRequest,
+}
+
+type Committed = (FactCounts, EventCounts, Summary, String);
+
+impl Work<'_> {
+    /// Decides on a snapshot and applies; starts over when somebody changed what was read.
+    fn retry<T>(
+        &self,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Option<ChangeSet>, T), EngineError>,
+    ) -> Result<(u64, T), EngineError> {
+        for _ in 0..CONFLICT_RETRIES {
+            let snapshot = self.engine.store().snapshot()?;
+            let (set, answer) = decide(&snapshot)?;
+            drop(snapshot);
+            let Some(set) = set else { return Ok((self.engine.store().seq(), answer)) };
+            match self.engine.store().apply(set) {
+                Ok(applied) => return Ok((applied.seq, answer)),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::new(crate::Problem::Busy, "others kept changing the same session").hint("try again"))
+    }
+
+    /// The session as it is known, or a new one.
+    fn session(&self, snapshot: &Snapshot, request: &CommitRequest) -> Result<Session, EngineError> {
+        let now = self.engine.now();
+        let key = session_key(request);
+        let mut session = match snapshot.session(self.owner, &key)? {
+            Some(session) => session,
+            None => Session {
+                key,
+                owner: self.owner.clone(),
+                project: self.place.id().cloned(),
+                agent: request.agent.clone(),
+                cwd: request.cwd.clone(),
+                mode: Mode::Code,
+                kind: SessionKind::Interactive,
+                ended: None,
+                outcome: Outcome::Success,
+                started_at: now,
+                last_event_at: Timestamp::UNIX_EPOCH,
+                heard_at: now,
+                event_count: 0,
+                rounds: 0,
+                turns: 0,
+                summary: None,
+                task: None,
+                team: None,
+                transcript: None,
+            },
+        };
+        session.heard_at = now;
+        session.mode = request.mode.unwrap_or(session.mode);
+        session.kind = request.kind.unwrap_or(session.kind);
+        session.outcome = request.outcome.unwrap_or(session.outcome);
+        session.task = intake::clean_task(request.task.as_ref()).or(session.task);
+        session.team = request.team.clone().or(session.team);
+        if let Some(transcript) = &request.transcript {
+            session.transcript = Some(transcript.path.clone());
+        }
+        Ok(session)
+    }
+
+    /// Appends fresh events to the session.
+    fn with_events(
+        &self,
+        snapshot: &Snapshot,
+        session: &mut Session,
+        fresh: &[Event],
+    ) -> Result<ChangeSet, EngineError> {
+        let key = session.key.clone();
+        let subject = Subject::Session(key.clone());
+        let set = ChangeSet::new(self.owner.clone())
+            .expect(subject.clone(), snapshot.revision(self.owner, &subject)?);
+        let first = session.event_count;
+        let times = || fresh.iter().filter_map(|event| event.at);
+        if first == 0 {
+            session.started_at = times().min().unwrap_or(session.started_at);
+        }
+        let silent = if first == 0 { session.heard_at } else { session.last_event_at };
+        session.last_event_at = session.last_event_at.max(times().max().unwrap_or(silent));
+        session.event_count += fresh.len() as u64;
+        session.rounds += rounds(session.mode, fresh);
+        if fresh.is_empty() {
+            return Ok(set);
+        }
+        Ok(set.append_events(key, self.place.id().cloned(), first, fresh.to_vec()))
+    }
+
+    /// The events no session of the project has brought before, each once.
+    fn fresh(&self, snapshot: &Snapshot, events: &[Event]) -> Result<(Vec<Event>, u64), EngineError> {
+        let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
+        let mut known = snapshot.known_events(self.owner, self.place.id(), &prints)?;
+        let former = self.place.project.iter().flat_map(|project| &project.aliases);
+        for id in former.filter_map(|alias| alias.strip_prefix("was:")) {
+            let before = snapshot.known_events(self.owner, Some(&id.into()), &prints)?;
+            for (known, before) in known.iter_mut().zip(before) {
+                *known = known.take().or(before);
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        let mut fresh = Vec::new();
+        for ((event, print), known) in events.iter().zip(prints).zip(known) {
+            if known.is_none() && seen.insert(print) {
+                fresh.push(event.clone());
+            }
+        }
+        let known = (events.len() - fresh.len()) as u64;
+        Ok((fresh, known))
+    }
+
+    /// The whole commit on one snapshot.
+    fn commit(
+        &self,
+        snapshot: &Snapshot,
+        intake: &Intake,
+        tail: &transcript::Tail,
+        stored: EventCounts,
+        commit_id: &str,
+        redacted: &BTreeMap<String, u64>,
+    ) -> Result<(Option<ChangeSet>, Committed), EngineError> {
+        let request = self.request;
+        let mut session = self.session(snapshot, request)?;
+        let first = session.event_count;
+        let (fresh, known) = self.fresh(snapshot, &intake.events)?;
+        let mut set = self.with_events(snapshot, &mut session, &fresh)?;
+        let events = EventCounts {
+            new: stored.new + fresh.len() as u64,
+            known: stored.known + known,
+            skipped: stored.skipped + intake.skipped,
+        };
+        session.turns += 1;
+        session.ended = (request.end != SessionEnd::Turn).then_some(request.end);
+        let summary = self.summarise(snapshot, &session, first, &fresh, intake)?;
+        session.summary = Some(summary.clone());
+
+        let (is_learned, extraction) = self.extraction(&session);
+        let mut facts = FactCounts::default();
+        if is_learned {
+            (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
+        }
+        let receipt = Receipt { facts, events, redacted: redacted.clone(), extraction: extraction.clone() };
+        let receipt_bytes = serde_json::to_vec(&receipt).unwrap_or_default();
+        set = set
+            .put_aux(Family::Receipt, receipt_key(&session.key, commit_id), receipt_bytes)
+            .clear_work(request.agent.id.clone(), self.place.id().cloned(), Some(request.session.clone()))
+            .put_session(session);
+        if let Some((key, value)) = &tail.cursor {
+            set = set.put_aux(Family::Cursor, key.clone(), value.clone());
+        }
+        Ok((Some(set), (facts, events, summary, extraction)))
+    }
+
+    /// The summary of the whole session: its newest stored events and the ones just arriving.
+    fn summarise(
+        &self,
+        snapshot: &Snapshot,
+        session: &Session,
+        stored: u64,
+        fresh: &[Event],
+        intake: &Intake,
+    ) -> Result<Summary, EngineError> {
+        let mut events = self.newest_events(snapshot, session, stored)?;
+        events.extend_from_slice(fresh);
+        let before = session.summary.clone().unwrap_or_default();
+        let tokens = match self.request.tokens {
+            Some(tokens) => Tokens {
+                input: before.tokens.input.saturating_add(tokens.input),
+                output: before.tokens.output.saturating_add(tokens.output),
+            },
+            None => before.tokens,
+        };
+        let mut files = before.files_changed;
+        files.extend(intake.changed_files.iter().cloned());
+        Ok(summary::summarise(&SummaryInput {
+            events: &events,
+            task: session.task.as_ref(),
+            summary: intake.summary.as_deref(),
+            output: intake.output.as_deref(),
+            changed_files: &files,
+            tokens,
+            outcome: session.outcome,
+        }))
+    }
+
+    /// The newest stored events, within [`SUMMARY_EVENTS`] and [`SUMMARY_BYTES`]. When the window lost the opening
+    /// request, it stands in front again (S1.9).
+    fn newest_events(
+        &self,
+        snapshot: &Snapshot,
+        session: &Session,
+        stored: u64,
+    ) -> Result<Vec<Event>, EngineError> {
+        let mut newest: Vec<Event> = Vec::new();
+        let mut bytes = 0;
+        let mut end = stored;
+        let oldest = stored.saturating_sub(SUMMARY_EVENTS);
+        while end > oldest && bytes < SUMMARY_BYTES {
+            let start = end.saturating_sub(SUMMARY_PAGE).max(oldest);
+            let mut page: Vec<Event> = snapshot
+                .events(self.owner, &session.key, start..end)?
+                .into_iter()
+                .map(|(_, event)| event)
+                .collect();
+            bytes += page.iter().map(|event| event.text.len() + tool_bytes(event)).sum::<usize>();
+            page.append(&mut newest);
+            newest = page;
+            end = start;
+        }
+        if end > 0 {
+            let opening = snapshot.events(self.owner, &session.key, 0..end.min(SUMMARY_PAGE))?;
+            let opening =
+                opening.into_iter().map(|(_, event)| event).find(|event| event.kind == EventKind::Prompt);
+            newest.splice(0..0, opening);
+        }
+        Ok(newest)
+    }
+
+    /// Whether rules learn from this commit, and what the answer says about extraction.
+    fn extraction(&self, session: &Session) -> (bool, String) {
+        if self.request.end == SessionEnd::Quit {
+            return (false, "skipped: the application quits".into());
+        }
+        if !session.kind.is_learned_from() {
+            return (false, format!("skipped: {} sessions are not learned from", session.kind));
+        }
+        (true, "off".into())
+    }
+}
+
+fn check(request: &CommitRequest) -> Result<(), EngineError> {
+    let bounded = [
+        ("session", &request.session),
+        ("agent.id", &request.agent.id.as_str().to_owned()),
+        ("agent.harness", &request.agent.harness),
+        ("commit_id", request.commit_id.as_ref().unwrap_or(&request.session)),
+    ]
+    .map(|(name, value)| (name, value.clone()));
+    for (name, value) in bounded {
+        if value.len() > MAX_ID_BYTES {
+            return Err(EngineError::invalid(format!("{name} is longer than {MAX_ID_BYTES} bytes")));
+        }
+        if value.contains(['\0', '\n', '\r']) {
+            return Err(EngineError::invalid(format!("{name} holds a control character")));
+        }
+    }
+    if request.session.is_empty() {
+        return Err(EngineError::invalid("session is empty"));
+    }
+    if request.agent.id.as_str().is_empty() {
+        return Err(EngineError::invalid("agent is empty"));
+    }
+    Ok(())
+}
+
+fn session_key(request: &CommitRequest) -> SessionKey {
+    SessionKey::new(request.session.clone(), request.agent.harness.clone())
+}
+
+fn receipt_key(key: &SessionKey, commit_id: &str) -> String {
+    session_aux_key(key, commit_id)
+}
+
+fn tool_bytes(event: &Event) -> usize {
+    event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len())
+}
+
+/// The id of a commit that brought none: a hash of everything it brought, the state of its transcript included.
+fn commit_id(request: &CommitRequest) -> String {
+    if let Some(id) = &request.commit_id {
+        return id.clone();
+    }
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    add(request.end.as_str());
+    add(request.summary.as_deref().unwrap_or(""));
+    add(request.output.as_deref().unwrap_or(""));
+    request.changed_files.iter().for_each(|file| add(file));
+    for event in &request.events {
+        add(event.id.as_str());
+        add(&doze_core::model::hex(&event.fingerprint()));
+    }
+    if let Some(transcript) = &request.transcript {
+        add(&transcript.path);
+        add(&transcript::state_of(&transcript.path));
+    }
+    format!("auto:{}", doze_core::model::hex(&hash.finalize()[..16]))
+}
+
+/// Rounds in new events: assistant turns in mode `code`, prompts with an answer in mode `agent`.
+fn rounds(mode: Mode, events: &[Event]) -> u64 {
+    let is_round = |event: &&Event| match mode {
+        Mode::Code => event.kind == EventKind::Answer,
+        Mode::Agent => event.kind == EventKind::Prompt && event.origin == Origin::Person,
+    };
+    events.iter().filter(is_round).count() as u64
+}
+
+fn nothing_kept(session: String, seq: u64, reason: &str) -> CommitAnswer {
+    CommitAnswer {
+        session,
+        project: None,
+        seq,
+        summary: Summary::default(),
+        facts: FactCounts::default(),
+        events: EventCounts::default(),
+        redacted: BTreeMap::new(),
+        extraction: format!("skipped: {reason}"),
+    }
+}

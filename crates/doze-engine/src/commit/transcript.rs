@@ -1,0 +1,198 @@
+//! Reading a session file as far as it has grown: bounded memory, a piece at a time, safe to repeat.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use doze_core::facts::FactCandidate;
+use doze_core::model::{Event, OwnerId, SessionKind, Tokens};
+use doze_store::{Family, session_aux_key};
+use doze_transcript::{Cursor, Format, Limits, ReadError, read};
+
+use jiff::Timestamp;
+
+use super::intake::clean_event;
+use super::learn::dated_facts;
+use super::{CommitRequest, EventCounts, Work, session_key};
+use crate::project::Resolved;
+use crate::{Engine, EngineError, Problem};
+
+/// Bytes of text, and events, gathered before they are stored.
+const PIECE_BYTES: usize = 4 * 1024 * 1024;
+const PIECE_EVENTS: usize = 2_000;
+/// Fact candidates remembered from the pieces of one read.
+const MAX_FACTS: usize = 10;
+/// Folders searched for a session file that is not where it was said to be.
+const MAX_FOLDERS: usize = 2_000;
+
+/// A fact found in a piece that is stored already.
+#[derive(Clone)]
+pub(super) struct Earlier {
+    /// The ordinal its piece began at.
+    pub(super) first: u64,
+    /// When it was said.
+    pub(super) at: Timestamp,
+    /// The fact.
+    pub(super) candidate: FactCandidate,
+}
+
+/// What is left after the pieces: the last events, facts found in the pieces, and where to go on next time.
+#[derive(Default)]
+pub(super) struct Tail {
+    pub(super) events: Vec<Event>,
+    pub(super) facts: Vec<Earlier>,
+    pub(super) cursor: Option<(String, Vec<u8>)>,
+}
+
+impl Engine {
+    /// Reads what a session file has gained since the last time. All but the last piece is stored on the way.
+    pub(super) fn read_transcript(
+        &self,
+        owner: &OwnerId,
+        place: &Resolved,
+        request: &mut CommitRequest,
+        counts: &mut EventCounts,
+        redacted: &mut BTreeMap<String, u64>,
+    ) -> Result<Tail, EngineError> {
+        let Some(path) =
+            request.transcript.as_ref().and_then(|transcript| found(&transcript.path, &request.session))
+        else {
+            // The harness may not have written it yet, or keeps none; what the call itself brought still counts.
+            return Ok(Tail::default());
+        };
+        let file = File::open(&path).map_err(|error| {
+            EngineError::new(Problem::Invalid, format!("cannot read the transcript {}", path.display()))
+                .caused_by(error)
+        })?;
+        let cursor_key = session_aux_key(&session_key(request), &path.to_string_lossy());
+        let before = self.store().snapshot()?.aux(owner, Family::Cursor, &cursor_key)?;
+        let before: Option<Cursor> = before.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let mut pieces = Pieces {
+            engine: self,
+            owner,
+            place,
+            request: &*request,
+            counts,
+            redacted,
+            facts: Vec::new(),
+            events: Vec::new(),
+            bytes: 0,
+            failed: None,
+        };
+        let report = read(file, before, &Limits::default(), &mut |event| pieces.take(event));
+        let Pieces { mut events, facts, failed, .. } = pieces;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let report = match report {
+            Ok(report) => report,
+            Err(ReadError::Empty) => return Ok(Tail::default()),
+            Err(error) => {
+                return Err(EngineError::new(
+                    Problem::Invalid,
+                    format!("cannot read the transcript {}", path.display()),
+                )
+                .caused_by(error));
+            }
+        };
+        let mut cursor = report.cursor;
+        if let Some(answer) = cursor.release_answer().and_then(|event| clean_event(&event, redacted)) {
+            events.push(answer);
+        }
+        if report.meta.subagent && request.kind.is_none() {
+            request.kind = Some(SessionKind::Subagent);
+        }
+        if request.tokens.is_none() && report.format != Format::Codex && report.counts.tokens_out > 0 {
+            // Codex tells running totals, which would be added up here again and again.
+            request.tokens =
+                Some(Tokens { input: report.counts.tokens_in, output: report.counts.tokens_out });
+        }
+        Ok(Tail {
+            events,
+            facts,
+            cursor: Some((cursor_key, serde_json::to_vec(&cursor).unwrap_or_default())),
+        })
+    }
+}
+
+/// Events on their way into the store.
+struct Pieces<'a> {
+    engine: &'a Engine,
+    owner: &'a OwnerId,
+    place: &'a Resolved,
+    request: &'a CommitRequest,
+    counts: &'a mut EventCounts,
+    redacted: &'a mut BTreeMap<String, u64>,
+    facts: Vec<Earlier>,
+    events: Vec<Event>,
+    bytes: usize,
+    failed: Option<EngineError>,
+}
+
+impl Pieces<'_> {
+    fn take(&mut self, event: Event) {
+        if self.failed.is_some() {
+            return;
+        }
+        let Some(event) = clean_event(&event, self.redacted) else {
+            self.counts.skipped += 1;
+            return;
+        };
+        self.bytes +=
+            event.text.len() + event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len());
+        self.events.push(event);
+        if self.bytes >= PIECE_BYTES || self.events.len() >= PIECE_EVENTS {
+            let events = std::mem::take(&mut self.events);
+            self.bytes = 0;
+            if let Err(error) = self.store(&events) {
+                self.failed = Some(error);
+            }
+        }
+    }
+
+    fn store(&mut self, events: &[Event]) -> Result<(), EngineError> {
+        let work = Work { engine: self.engine, owner: self.owner, place: self.place, request: self.request };
+        let (_, (fresh, known, first)) = work.retry(|snapshot| {
+            let mut session = work.session(snapshot, self.request)?;
+            let first = session.event_count;
+            let (fresh, known) = work.fresh(snapshot, events)?;
+            let set = work.with_events(snapshot, &mut session, &fresh)?;
+            Ok((Some(set.put_session(session)), (fresh, known, first)))
+        })?;
+        self.counts.new += fresh.len() as u64;
+        self.counts.known += known;
+        let room = MAX_FACTS.saturating_sub(self.facts.len());
+        self.facts.extend(dated_facts(&fresh, first, self.engine.now()).take(room));
+        Ok(())
+    }
+}
+
+/// The file, or the session's file in a sibling folder when the harness named one that is not there.
+fn found(path: &str, session: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    if path.is_file() {
+        return Some(path.to_path_buf());
+    }
+    let name = format!("{session}.jsonl");
+    if session.contains(['/', '\\']) || session.starts_with('.') {
+        return None;
+    }
+    let projects = path.parent()?.parent()?;
+    if projects.file_name()? != "projects" {
+        return None;
+    }
+    let folders = std::fs::read_dir(projects).ok()?;
+    folders
+        .take(MAX_FOLDERS)
+        .filter_map(Result::ok)
+        .map(|folder| folder.path().join(&name))
+        .find(|file| file.is_file())
+}
+
+/// Length and time of a file, so that the same call after it grew is another commit.
+pub(super) fn state_of(path: &str) -> String {
+    match std::fs::metadata(path) {
+        Ok(meta) => format!("{}:{:?}", meta.len(), meta.modified().ok()),
+        Err(_) => "absent".to_owned(),
+    }
+}

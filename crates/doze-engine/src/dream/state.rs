@@ -1,0 +1,184 @@
+//! What dreams remember between sweeps: how far each session was read, what it yielded, and how the last sweeps went.
+
+use std::collections::BTreeMap;
+
+use doze_core::model::{Kind, Mode, Origin, OwnerId, Scope, Session, SessionKey};
+use doze_dream::{Candidate, SessionState};
+use doze_store::{Family, SessionFilter, Snapshot, session_aux_key};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Engine, EngineError};
+
+/// The setting that tells how the last sweeps went.
+pub(super) const SWEEP_STATE: &str = "dream";
+/// The ledger's and the checkpoint's name for the extractor of dreams.
+const EXTRACTOR: &str = "dream:rules";
+/// Sessions older than this are not looked at; `doze-dream` skips them anyway, with room for its own bound.
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24 * 45);
+
+/// How far a session was read by dreams.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Checkpoint {
+    /// Its rounds then.
+    pub(crate) rounds: u64,
+    /// Events below this ordinal were read.
+    pub(crate) ordinal: u64,
+    /// Extractions in a row that failed since.
+    pub(crate) failures: u32,
+    /// Not before this time.
+    pub(crate) next_try_after: Option<Timestamp>,
+}
+
+/// How the last sweeps went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SweepState {
+    pub(super) last_run: Option<Timestamp>,
+    pub(super) last_result: Option<String>,
+    pub(super) failed: u32,
+    pub(super) empty: u32,
+    /// Drawn anew by every sweep; spreads the next one.
+    pub(super) random: u32,
+    /// The day that `spent` counts for, and the changes of that day per space.
+    pub(super) day: String,
+    pub(super) spent: BTreeMap<String, usize>,
+}
+
+/// What a session yielded, kept until a plan has decided on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Yielded {
+    /// The events that were read: from this ordinal …
+    pub(super) from: u64,
+    /// … up to this one, and the rounds then.
+    pub(super) upto: u64,
+    pub(super) rounds: u64,
+    pub(super) candidates: Vec<Kept>,
+}
+
+/// A candidate as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    kind: String,
+    title: String,
+    body: String,
+    topic_key: Option<String>,
+    files: Vec<String>,
+    confidence: f64,
+    tags: Vec<String>,
+    evidence: Vec<String>,
+    origin: String,
+    at: Timestamp,
+    scope: String,
+}
+
+impl From<&Candidate> for Kept {
+    fn from(candidate: &Candidate) -> Self {
+        Self {
+            kind: candidate.kind.to_string(),
+            title: candidate.title.clone(),
+            body: candidate.body.clone(),
+            topic_key: candidate.topic_key.clone(),
+            files: candidate.files.clone(),
+            confidence: candidate.confidence,
+            tags: candidate.tags.clone(),
+            evidence: candidate.evidence.clone(),
+            origin: candidate.origin.to_string(),
+            at: candidate.at,
+            scope: candidate.scope.key(),
+        }
+    }
+}
+
+impl Kept {
+    /// The candidate; `None` when it was kept by a version with other words.
+    pub(super) fn restore(self) -> Option<Candidate> {
+        Some(Candidate {
+            kind: self.kind.parse::<Kind>().ok()?,
+            title: self.title,
+            body: self.body,
+            topic_key: self.topic_key,
+            files: self.files,
+            confidence: self.confidence,
+            tags: self.tags,
+            evidence: self.evidence,
+            origin: self.origin.parse::<Origin>().ok()?,
+            at: self.at,
+            scope: Scope::from_key(&self.scope)?,
+        })
+    }
+}
+
+/// The key of a session's checkpoint and of what it yielded.
+pub(super) fn session_record(key: &SessionKey) -> String {
+    session_aux_key(key, EXTRACTOR)
+}
+
+impl Engine {
+    pub(crate) fn checkpoint(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        key: &SessionKey,
+    ) -> Result<Checkpoint, EngineError> {
+        let bytes = snapshot.aux(owner, Family::Checkpoint, &session_record(key))?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    pub(super) fn sweep_state(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+    ) -> Result<SweepState, EngineError> {
+        let bytes = snapshot.aux(owner, Family::Setting, SWEEP_STATE)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    /// The sessions a sweep may read, with how far each was read.
+    pub(super) fn session_states(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        filter: SessionFilter,
+    ) -> Result<Vec<SessionState>, EngineError> {
+        let since = self.now().checked_sub(LOOK_BACK).ok();
+        let filter = SessionFilter { since, ..filter };
+        let mut states = Vec::new();
+        for session in snapshot.sessions(owner, &filter, None, usize::MAX)?.items {
+            let checkpoint = self.checkpoint(snapshot, owner, &session.key)?;
+            states.push(SessionState {
+                session,
+                done_rounds: checkpoint.rounds,
+                done_ordinal: checkpoint.ordinal,
+                failures: checkpoint.failures,
+                next_try_after: checkpoint.next_try_after,
+            });
+        }
+        Ok(states)
+    }
+
+    /// Sessions that a sweep would read as soon as they are over.
+    pub(super) fn waiting_sessions(&self, snapshot: &Snapshot, owner: &OwnerId) -> Result<u64, EngineError> {
+        let states = self.session_states(snapshot, owner, SessionFilter::default())?;
+        let caps = doze_dream::Caps { max_sessions: usize::MAX, ..Default::default() };
+        let reads = |mode: Mode| {
+            let choices = doze_dream::choose(&states, mode, self.now(), &caps, true);
+            choices
+                .iter()
+                .filter(|choice| matches!(choice.outcome, doze_dream::ChoiceOutcome::Read { .. }))
+                .count()
+        };
+        Ok((reads(Mode::Code) + reads(Mode::Agent)) as u64)
+    }
+}
+
+/// The local day of a time, by which the cap is counted.
+pub(super) fn day_of(now: Timestamp) -> String {
+    now.to_zoned_datetime(jiff::tz::TimeZone::system()).date().to_string()
+}
+
+/// Whether a session is in a project, for sweeps of one project.
+pub(super) fn is_in(session: &Session, project: Option<&doze_core::model::ProjectId>) -> bool {
+    project.is_none_or(|project| session.project.as_ref() == Some(project))
+}

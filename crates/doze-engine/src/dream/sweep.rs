@@ -1,0 +1,377 @@
+//! One sweep: choose, extract, plan, apply.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use doze_core::model::{
+    Dream, DreamId, DreamResult, DreamedSession, Event, Memory, Mode, OwnerId, ProjectId, Scope, Session,
+    SessionOutcome, Verification,
+};
+use doze_dream::{
+    CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, candidates, choose, plan,
+};
+use doze_store::{ApplyError, ChangeSet, Family, SessionFilter, Snapshot, Subject};
+use jiff::Timestamp;
+
+use super::DreamRequest;
+use super::state::{Checkpoint, SWEEP_STATE, Yielded, day_of, is_in, session_record};
+use crate::{Engine, EngineError, Problem};
+
+/// How often a plan is made anew because a record changed under it.
+const PLAN_RETRIES: u32 = 5;
+/// Events read at once, and bytes of one session held for extraction: the newest count.
+const EVENT_PAGE: u64 = 256;
+const SESSION_BYTES: usize = 8 * 1024 * 1024;
+/// Skipped sessions that a journal lists.
+const MAX_SKIPPED_TOLD: usize = 20;
+/// Dreams the journal keeps.
+const MAX_DREAMS: usize = 500;
+
+/// A session that is read, and what it yields.
+struct Reading {
+    session: Session,
+    yielded: Yielded,
+}
+
+impl Engine {
+    /// Runs one sweep and answers its journal. Two never run at once.
+    pub fn dream(&self, owner: &OwnerId, request: &DreamRequest) -> Result<Dream, EngineError> {
+        let Ok(_running) = self.inner.dreaming.try_lock() else {
+            return Err(EngineError::new(Problem::Busy, "a dream is running").hint("see `doze dream status`"));
+        };
+        let started_at = self.now();
+        let project = request.project.as_deref().map(|name| self.find_project(owner, name)).transpose()?;
+        let project = project.map(|project| project.id);
+        let modes = match request.mode {
+            Some(mode) => vec![mode],
+            None => self.switches().schedule.modes,
+        };
+        let chosen = self.chosen(owner, &modes, project.as_ref(), request.by_hand)?;
+        let mut sessions = Vec::new();
+        let mut readings = Vec::new();
+        for choice in chosen {
+            match choice.outcome {
+                ChoiceOutcome::Skip { ref reason } => {
+                    if sessions.len() < MAX_SKIPPED_TOLD {
+                        sessions.push(dreamed(&choice, SessionOutcome::Skipped, reason));
+                    }
+                }
+                ChoiceOutcome::Read { from_ordinal } => {
+                    let reading = self.read(owner, &choice, from_ordinal, request.dry_run)?;
+                    let Some(reading) = reading else { continue };
+                    let outcome = if reading.yielded.candidates.is_empty() {
+                        dreamed(&choice, SessionOutcome::Empty, "nothing in it is worth keeping")
+                    } else {
+                        dreamed(&choice, SessionOutcome::Extracted, "")
+                    };
+                    sessions.push(outcome);
+                    readings.push(reading);
+                }
+            }
+        }
+        sessions.sort_by_key(|session| session.outcome == SessionOutcome::Skipped);
+        let mode =
+            readings.first().map(|reading| reading.session.mode).or(request.mode).unwrap_or(Mode::Code);
+        let dream = Dream {
+            id: DreamId::new(self.new_id()),
+            owner: owner.clone(),
+            mode,
+            dry_run: request.dry_run,
+            started_at,
+            ended_at: started_at,
+            result: DreamResult::Nothing,
+            reason: String::new(),
+            sessions,
+            changes: Vec::new(),
+            undone_at: None,
+        };
+        self.finish(owner, dream, &readings, project.as_ref())
+    }
+
+    fn chosen(
+        &self,
+        owner: &OwnerId,
+        modes: &[Mode],
+        project: Option<&ProjectId>,
+        by_hand: bool,
+    ) -> Result<Vec<Choice>, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let ignored: BTreeSet<ProjectId> = snapshot
+            .projects(owner)?
+            .into_iter()
+            .filter(|project| project.ignored)
+            .map(|project| project.id)
+            .collect();
+        let mut states = self.session_states(&snapshot, owner, SessionFilter::default())?;
+        states.retain(|state| {
+            is_in(&state.session, project)
+                && state.session.project.as_ref().is_none_or(|project| !ignored.contains(project))
+        });
+        let caps = Caps::default();
+        let mut choices = Vec::new();
+        for mode in modes {
+            choices.extend(choose(&states, *mode, self.now(), &caps, by_hand));
+        }
+        Ok(choices)
+    }
+
+    /// Extracts from one session, or takes what an interrupted sweep has extracted. Kept before the next one is read.
+    fn read(
+        &self,
+        owner: &OwnerId,
+        choice: &Choice,
+        from: u64,
+        dry_run: bool,
+    ) -> Result<Option<Reading>, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(None) };
+        let record = session_record(&choice.key);
+        let kept = snapshot.aux(owner, Family::Candidates, &record)?;
+        let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
+            return Ok(Some(Reading { session, yielded }));
+        }
+        let events = self.session_events(&snapshot, owner, &session, from)?;
+        let was_shown = |hash: u64| self.was_shown(&snapshot, owner, hash);
+        let caps = Caps::default();
+        let found = candidates(&session, &events, &ExtractContext { was_shown: &was_shown, caps: &caps });
+        let mut kept = Vec::new();
+        for candidate in &found {
+            let is_forgotten = self.is_forgotten(&snapshot, owner, &candidate.body)?
+                || self.is_forgotten(&snapshot, owner, &candidate.title)?;
+            if !is_forgotten {
+                kept.push(candidate.into());
+            }
+        }
+        let yielded = Yielded { from, upto: session.event_count, rounds: session.rounds, candidates: kept };
+        if !dry_run {
+            let value = serde_json::to_vec(&yielded).unwrap_or_default();
+            self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Candidates, record, value))?;
+        }
+        Ok(Some(Reading { session, yielded }))
+    }
+
+    /// The events from an ordinal on; of a session that is too long the newest.
+    fn session_events(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        from: u64,
+    ) -> Result<Vec<(u64, Event)>, EngineError> {
+        let mut newest: Vec<(u64, Event)> = Vec::new();
+        let (mut end, mut bytes) = (session.event_count, 0);
+        while end > from && bytes < SESSION_BYTES {
+            let start = end.saturating_sub(EVENT_PAGE).max(from);
+            let mut page = snapshot.events(owner, &session.key, start..end)?;
+            bytes += page
+                .iter()
+                .map(|(_, event)| {
+                    event.text.len()
+                        + event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len())
+                })
+                .sum::<usize>();
+            page.append(&mut newest);
+            newest = page;
+            end = start;
+        }
+        Ok(newest)
+    }
+
+    /// Plans on a snapshot and applies plan, journal and checkpoints as one change set. A record that changed
+    /// meanwhile means planning anew.
+    fn finish(
+        &self,
+        owner: &OwnerId,
+        mut dream: Dream,
+        readings: &[Reading],
+        project: Option<&ProjectId>,
+    ) -> Result<Dream, EngineError> {
+        for _ in 0..PLAN_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let mut state = self.sweep_state(&snapshot, owner)?;
+            let scopes = self.touched_scopes(&snapshot, owner, readings, project)?;
+            let made = self.plan(&snapshot, owner, readings, &scopes, &state)?;
+            dream.ended_at = self.now();
+            dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
+            dream.reason = reason(readings.len(), &made);
+            dream.changes = made.changes.clone();
+            if dream.dry_run {
+                return Ok(dream);
+            }
+            let mut set = ChangeSet::new(owner.clone());
+            for scope in &scopes {
+                let subject = Subject::Scope(scope.clone());
+                let revision = snapshot.revision(owner, &subject)?;
+                set = set.expect(subject, revision);
+            }
+            for memory in last_states(&made) {
+                set = set.put_memory(memory);
+            }
+            for reading in readings {
+                set = checkpointed(set, reading);
+            }
+            note(&mut state, &dream, &made, self.random());
+            set = set
+                .put_aux(Family::Setting, SWEEP_STATE, serde_json::to_vec(&state).unwrap_or_default())
+                .put_dream(dream.clone());
+            for old in snapshot.dreams(owner, usize::MAX)?.into_iter().skip(MAX_DREAMS) {
+                set = set.delete_dream(old.id);
+            }
+            drop(snapshot);
+            match self.store().apply(set) {
+                Ok(_) => return Ok(dream),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::new(Problem::Busy, "memories kept changing while the dream was planned")
+            .hint("try again"))
+    }
+
+    /// The spaces a sweep may change: those of the findings, and of the projects with anything new.
+    fn touched_scopes(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        readings: &[Reading],
+        project: Option<&ProjectId>,
+    ) -> Result<Vec<Scope>, EngineError> {
+        let mut touched: BTreeMap<String, Scope> = BTreeMap::new();
+        let mut add = |scope: Scope| {
+            touched.insert(scope.key(), scope);
+        };
+        for candidate in readings.iter().flat_map(|reading| &reading.yielded.candidates) {
+            if let Some(candidate) = candidate.clone().restore() {
+                add(candidate.scope);
+            }
+        }
+        let swept: BTreeSet<ProjectId> = match project {
+            Some(project) => BTreeSet::from([project.clone()]),
+            None => snapshot.projects(owner)?.into_iter().map(|project| project.id).collect(),
+        };
+        for scope in snapshot.scopes(owner)? {
+            if scope.project().is_some_and(|project| swept.contains(project)) {
+                add(scope);
+            }
+        }
+        for project in readings.iter().filter_map(|reading| reading.session.project.clone()) {
+            add(Scope::Project(project));
+        }
+        Ok(touched.into_values().collect())
+    }
+
+    fn plan(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        readings: &[Reading],
+        scopes: &[Scope],
+        state: &super::state::SweepState,
+    ) -> Result<Plan, EngineError> {
+        let mut existing: Vec<Memory> = Vec::new();
+        for scope in scopes {
+            existing.extend(snapshot.memories(owner, scope)?);
+        }
+        let mut findings = Vec::new();
+        for reading in readings {
+            let shown = self.shown_in(snapshot, owner, Some(&reading.session.key.session))?;
+            for candidate in
+                reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore)
+            {
+                findings.push(CandidateOf {
+                    session: reading.session.key.clone(),
+                    owner: owner.clone(),
+                    agent: reading.session.agent.clone(),
+                    task: reading
+                        .session
+                        .task
+                        .as_ref()
+                        .map(|task| task.id.clone())
+                        .filter(|id| !id.is_empty()),
+                    shown: shown.iter().cloned().map(Into::into).collect(),
+                    found_by: Verification::Rule,
+                    candidate,
+                });
+            }
+        }
+        let now = self.now();
+        let spent: Vec<(Scope, usize)> = if state.day == day_of(now) {
+            state.spent.iter().filter_map(|(key, count)| Some((Scope::from_key(key)?, *count))).collect()
+        } else {
+            Vec::new()
+        };
+        let caps = Caps::default();
+        let input = PlanInput { existing: &existing, candidates: &findings, spent: &spent, now, caps: &caps };
+        Ok(plan(&input, &mut || self.new_memory_id()))
+    }
+}
+
+fn dreamed(choice: &Choice, outcome: SessionOutcome, reason: &str) -> DreamedSession {
+    DreamedSession {
+        session: choice.key.session.clone(),
+        project: choice.project.clone(),
+        outcome,
+        reason: reason.to_owned(),
+    }
+}
+
+/// Each changed record as the plan leaves it.
+fn last_states(made: &Plan) -> Vec<Memory> {
+    let mut last: BTreeMap<&str, &Memory> = BTreeMap::new();
+    for change in &made.changes {
+        last.insert(change.after.id.as_str(), &change.after);
+    }
+    last.into_values().cloned().collect()
+}
+
+fn checkpointed(set: ChangeSet, reading: &Reading) -> ChangeSet {
+    let record = session_record(&reading.session.key);
+    let checkpoint =
+        Checkpoint { rounds: reading.yielded.rounds, ordinal: reading.yielded.upto, ..Checkpoint::default() };
+    set.put_aux(Family::Checkpoint, record.clone(), serde_json::to_vec(&checkpoint).unwrap_or_default())
+        .delete_aux(Family::Candidates, record)
+}
+
+/// Counts a sweep that ended.
+fn note(state: &mut super::state::SweepState, dream: &Dream, made: &Plan, random: [u8; 10]) {
+    let day = day_of(dream.ended_at);
+    if state.day != day {
+        state.day = day;
+        state.spent.clear();
+    }
+    for (scope, count) in &made.spent {
+        *state.spent.entry(scope.key()).or_default() += count;
+    }
+    state.last_run = Some(dream.started_at);
+    state.last_result = Some(dream.result.to_string());
+    state.failed = 0;
+    state.empty = if dream.result == DreamResult::Nothing { state.empty.saturating_add(1) } else { 0 };
+    let [a, b, c, d, ..] = random;
+    state.random = u32::from_be_bytes([a, b, c, d]);
+}
+
+fn reason(read: usize, made: &Plan) -> String {
+    match (read, made.changes.len(), made.left_alone.len()) {
+        (0, 0, _) => "no session has anything new".to_owned(),
+        (read, 0, 0) => format!("{read} sessions read, nothing worth keeping"),
+        (read, 0, left) => format!("{read} sessions read, {left} findings left alone"),
+        (read, changes, 0) => format!("{read} sessions read, {changes} changes"),
+        (read, changes, left) => {
+            format!("{read} sessions read, {changes} changes, {left} findings left alone")
+        }
+    }
+}
+
+impl Engine {
+    /// Notes a sweep that broke off, so that the next one waits longer.
+    pub fn note_failed_dream(&self, owner: &OwnerId, at: Timestamp) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let mut state = self.sweep_state(&snapshot, owner)?;
+        state.last_run = Some(at);
+        state.last_result = Some(DreamResult::Failed.to_string());
+        state.failed = state.failed.saturating_add(1);
+        let value = serde_json::to_vec(&state).unwrap_or_default();
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Setting, SWEEP_STATE, value))?;
+        Ok(())
+    }
+}

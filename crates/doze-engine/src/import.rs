@@ -1,0 +1,207 @@
+//! Sessions that agents left on disk, read as if they had just ended.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use doze_core::model::{AgentId, AgentRef, OwnerId, SessionEnd, SessionKind, hex};
+use doze_transcript::{Format, Report, SessionMeta};
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::commit::{CommitRequest, TranscriptRef};
+use crate::{Engine, EngineError, Problem};
+
+/// Files of one call, and folders below the one that was named.
+const MAX_FILES: usize = 20_000;
+const MAX_DEPTH: usize = 8;
+/// Endings of files that may be sessions.
+const ENDINGS: &[&str] = &["jsonl", "json", "traj"];
+
+/// `import`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportRequest {
+    /// A session file, or a folder of them.
+    pub path: String,
+    /// The project's folder, for formats that do not tell it.
+    pub cwd: Option<String>,
+    /// The agent, for formats that do not tell it.
+    pub agent: Option<AgentRef>,
+    /// Only files that changed at or after this time.
+    pub since: Option<Timestamp>,
+}
+
+/// What an import found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Session files read.
+    pub read: u64,
+    /// Sessions with something new.
+    pub added: u64,
+    /// Sessions that were known already.
+    pub known: u64,
+    /// Files that are no sessions or could not be read, and damaged lines.
+    pub damaged: u64,
+    /// How often each redaction rule struck.
+    pub redacted: BTreeMap<String, u64>,
+}
+
+impl Engine {
+    /// Reads session files. What is known already changes nothing, so that an import can be repeated or resumed.
+    pub fn import(&self, owner: &OwnerId, request: &ImportRequest) -> Result<Imported, EngineError> {
+        let root = Path::new(&request.path);
+        if !root.exists() {
+            return Err(EngineError::new(
+                Problem::NotFound,
+                format!("there is no file or folder {}", root.display()),
+            ));
+        }
+        let mut files = Vec::new();
+        collect(root, 0, request.since, &mut files);
+        files.sort();
+        let is_single = root.is_file();
+        let mut done = Imported::default();
+        for file in files {
+            match self.import_file(owner, request, &file, &mut done) {
+                Ok(()) => {}
+                Err(error) if is_single => return Err(error),
+                Err(error)
+                    if matches!(error.problem, Problem::Busy | Problem::Unavailable | Problem::Internal) =>
+                {
+                    return Err(error);
+                }
+                Err(error) => {
+                    tracing::info!(file = %file.display(), error = %crate::chain(&error), "not imported");
+                    done.damaged += 1;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn import_file(
+        &self,
+        owner: &OwnerId,
+        request: &ImportRequest,
+        file: &Path,
+        done: &mut Imported,
+    ) -> Result<(), EngineError> {
+        let path = file.to_string_lossy().into_owned();
+        let Report { format, meta, counts, .. } = self.preview(&path, None, false)?.report;
+        done.read += 1;
+        done.damaged += counts.bad_lines + counts.skipped_long_lines;
+        if counts.user_prompts + counts.assistant_turns + counts.queued_prompts + counts.slash_commands == 0 {
+            return Ok(());
+        }
+        let cwd = match &request.cwd {
+            Some(cwd) => cwd.clone(),
+            None => self.folder_of(owner, &meta)?,
+        };
+        let commit = CommitRequest {
+            session: session_name(&meta, file),
+            commit_id: None,
+            end: SessionEnd::Session,
+            agent: request.agent.clone().unwrap_or_else(|| agent_of(format)),
+            cwd,
+            mode: None,
+            kind: Some(kind_of(&meta)),
+            outcome: None,
+            summary: None,
+            output: None,
+            changed_files: Vec::new(),
+            tokens: None,
+            task: None,
+            team: None,
+            events: Vec::new(),
+            transcript: Some(TranscriptRef { path, format: None }),
+        };
+        let answer = self.commit(owner, commit)?;
+        if answer.events.new > 0 {
+            done.added += 1;
+        } else {
+            done.known += 1;
+        }
+        for (rule, count) in answer.redacted {
+            *done.redacted.entry(rule).or_default() += count;
+        }
+        Ok(())
+    }
+
+    /// The folder a session ran in. Gemini tells only the hash of it, which known folders are compared with.
+    fn folder_of(&self, owner: &OwnerId, meta: &SessionMeta) -> Result<String, EngineError> {
+        if !meta.cwd.is_empty() || meta.project_hash.is_empty() {
+            return Ok(meta.cwd.clone());
+        }
+        let projects = self.store().snapshot()?.projects(owner)?;
+        let folders = projects.iter().flat_map(|project| {
+            project
+                .aliases
+                .iter()
+                .filter_map(|alias| alias.strip_prefix("path:"))
+                .chain([project.root.as_str()])
+        });
+        Ok(folders
+            .map(str::to_owned)
+            .find(|folder| hex(&Sha256::digest(folder.as_bytes())) == meta.project_hash)
+            .unwrap_or_default())
+    }
+}
+
+fn collect(path: &Path, depth: usize, since: Option<Timestamp>, files: &mut Vec<PathBuf>) {
+    if files.len() >= MAX_FILES {
+        return;
+    }
+    if path.is_dir() {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        let Ok(entries) = std::fs::read_dir(path) else { return };
+        for entry in entries.filter_map(Result::ok) {
+            // Links are not followed: they could lead anywhere, or round in circles.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                collect(&entry.path(), depth + 1, since, files);
+            }
+        }
+        return;
+    }
+    let is_named = depth == 0;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if (is_named || ENDINGS.contains(&ending)) && since.is_none_or(|since| changed_since(path, since)) {
+        files.push(path.to_path_buf());
+    }
+}
+
+fn changed_since(path: &Path, since: Timestamp) -> bool {
+    let modified = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    let seconds = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|age| age.as_secs());
+    seconds.is_some_and(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX) >= since.as_second())
+}
+
+fn session_name(meta: &SessionMeta, file: &Path) -> String {
+    if meta.session_id.is_empty() {
+        file.file_stem().map_or_else(|| "session".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    } else {
+        meta.session_id.clone()
+    }
+}
+
+fn agent_of(format: Format) -> AgentRef {
+    let harness = match format {
+        Format::ClaudeCode => "claude-code",
+        Format::Codex => "codex",
+        Format::Gemini | Format::GeminiJsonl => "gemini",
+        Format::OpenaiMessages => "openai",
+        Format::AnthropicMessages => "anthropic",
+    };
+    AgentRef { id: AgentId::new(harness), name: harness.to_owned(), harness: harness.to_owned() }
+}
+
+/// Sub-agents' files are kept and not learned from; runs of scripts are learned from like a person's.
+fn kind_of(meta: &SessionMeta) -> SessionKind {
+    match meta.entrypoint.as_str() {
+        _ if meta.subagent => SessionKind::Subagent,
+        "codex_exec" => SessionKind::Headless,
+        entry if entry.starts_with("sdk") => SessionKind::Headless,
+        _ => SessionKind::Interactive,
+    }
+}

@@ -1,0 +1,262 @@
+//! The derived indexes and the thread that keeps them in step with the store by following its change log.
+
+pub(crate) mod doc;
+mod follower;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use doze_core::model::{Kind, MemoryId, OwnerId, Scope, Status};
+use doze_core::rank::Profile;
+use doze_search::{
+    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, Lexical, LexicalQuery, ModelFiles,
+    ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax, RtenEmbedder, VectorFilter, Vectors,
+};
+use doze_store::{Snapshot, Store};
+use jiff::Timestamp;
+
+use crate::recall::SemanticState;
+use crate::{EmbedderChoice, EngineError, Options, Problem, lock};
+
+/// How far the indexes have followed the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexState {
+    /// The change that full-text search sees.
+    pub lexical_seq: u64,
+    /// The last change up to which every memory has its vector.
+    pub vector_seq: u64,
+    /// Documents with vectors.
+    pub vectors: usize,
+    /// The model: its name, hash, dimension and state.
+    pub model: Option<ModelId>,
+    /// Where the model is, in one word.
+    pub model_state: &'static str,
+    /// Why it failed; empty otherwise.
+    pub model_reason: String,
+}
+
+/// A question to the indexes.
+pub(crate) struct Query<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) owner: &'a OwnerId,
+    pub(crate) scopes: &'a [Scope],
+    pub(crate) kinds: &'a [Kind],
+    pub(crate) superseded: bool,
+    pub(crate) history: bool,
+    pub(crate) since: Option<Timestamp>,
+    pub(crate) until: Option<Timestamp>,
+    pub(crate) profile: Profile,
+    pub(crate) limit: usize,
+    /// The change the caller must see, and how long to wait for it.
+    pub(crate) see: u64,
+    pub(crate) see_within: Duration,
+    /// How long to wait for the query's vector.
+    pub(crate) vector_within: Duration,
+    pub(crate) snapshot: &'a Snapshot,
+}
+
+/// What the indexes found: document ids with scores, best first.
+pub(crate) struct Lookup {
+    /// `None` when the full-text index failed.
+    pub(crate) lexical: Option<Vec<(String, f32)>>,
+    pub(crate) semantic: Vec<(String, f32)>,
+    pub(crate) semantic_state: SemanticState,
+}
+
+/// What the follower and its callers share.
+struct Shared {
+    store: Store,
+    lexical: Lexical,
+    vectors: Vectors,
+    embedder: EmbedService,
+    /// `name@hash` of the model, under which vectors are stored (B26).
+    model: String,
+    /// The change the follower has worked through, and a signal when it moves.
+    reached: Mutex<u64>,
+    moved: Condvar,
+    /// Vectors of the store have been loaded.
+    loaded: AtomicBool,
+    vector_seq: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// The indexes with their follower.
+pub(crate) struct Index {
+    shared: Arc<Shared>,
+    follower: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Index {
+    /// Opens the indexes and starts following. Loading vectors happens on the follower's thread.
+    pub(crate) fn start(options: &Options, store: Store) -> Result<Self, EngineError> {
+        let lexical = Lexical::open(&options.index.join("lexical")).map_err(|error| {
+            EngineError::new(
+                Problem::Unavailable,
+                format!("cannot open the index {}", options.index.display()),
+            )
+            .hint("delete the folder; it is rebuilt from the store")
+            .caused_by(error)
+        })?;
+        let id = RtenEmbedder::model_id();
+        let embedder = match &options.embedder {
+            EmbedderChoice::Off => EmbedService::off(),
+            EmbedderChoice::BuiltIn => EmbedService::start(
+                Box::new(built_in),
+                EmbedOptions { idle: options.model_idle, ..EmbedOptions::new(id.clone()) },
+            ),
+            EmbedderChoice::Ort(library) => {
+                let library = library.clone();
+                let options = EmbedOptions { idle: options.model_idle, ..EmbedOptions::new(id.clone()) };
+                EmbedService::start(Box::new(move || through_ort(&library)), options)
+            }
+        };
+        let reached = lexical.visible_seq();
+        let shared = Arc::new(Shared {
+            store,
+            lexical,
+            vectors: Vectors::new(id.dim),
+            embedder,
+            model: format!("{}@{}", id.name, &id.sha256[..16.min(id.sha256.len())]),
+            reached: Mutex::new(reached),
+            moved: Condvar::new(),
+            loaded: AtomicBool::new(false),
+            vector_seq: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        });
+        let follower = follower::start(Arc::clone(&shared)).map_err(|error| {
+            EngineError::new(Problem::Internal, "cannot start the indexing thread").caused_by(error)
+        })?;
+        Ok(Self { shared, follower: Mutex::new(Some(follower)) })
+    }
+
+    /// Stops following; the store must be closed by the caller so that a waiting follower wakes.
+    pub(crate) fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.store.clone().close();
+        if let Some(follower) = lock(&self.follower).take()
+            && follower.join().is_err()
+        {
+            tracing::error!("the indexing thread panicked");
+        }
+    }
+
+    /// How far the indexes are.
+    pub(crate) fn state(&self) -> IndexState {
+        let ModelState { id, state, reason, .. } = self.shared.embedder.state();
+        IndexState {
+            lexical_seq: *lock(&self.shared.reached),
+            vector_seq: self.shared.vector_seq.load(Ordering::Acquire),
+            vectors: self.shared.vectors.len(),
+            model: id,
+            model_state: state.as_str(),
+            model_reason: reason,
+        }
+    }
+
+    /// Asks both indexes.
+    pub(crate) fn look_up(&self, query: &Query<'_>) -> Lookup {
+        let lexical_query = lexical_query(query);
+        self.wait_for(query.see, query.see_within);
+        let lexical = match self.shared.lexical.search(&lexical_query) {
+            Ok(hits) => Some(hits.into_iter().map(|hit| (hit.id, hit.score)).collect()),
+            Err(error) => {
+                tracing::error!(%error, "full-text search failed");
+                None
+            }
+        };
+        let (semantic, semantic_state) = self.nearest(query, &lexical_query);
+        Lookup { lexical, semantic, semantic_state }
+    }
+
+    /// Active memories of a scope with words in common with a text, the likeliest first.
+    pub(crate) fn similar(
+        &self,
+        owner: &OwnerId,
+        scope: &Scope,
+        text: &str,
+        see: u64,
+        limit: usize,
+    ) -> Vec<MemoryId> {
+        self.wait_for(see, Duration::from_secs(1));
+        let query = LexicalQuery {
+            kinds: DocKindSet::MEMORIES,
+            statuses: vec![Status::Active],
+            ..LexicalQuery::new(text, owner.clone(), vec![scope.key()], limit)
+        };
+        let hits = self.shared.lexical.search(&query).unwrap_or_default();
+        hits.into_iter()
+            .filter_map(|hit| match DocRef::parse(&hit.id) {
+                Some(DocRef::Memory(id)) => Some(MemoryId::new(id)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Waits until the follower has worked through a change, but not for long.
+    fn wait_for(&self, seq: u64, within: Duration) {
+        let until = Instant::now() + within;
+        let mut reached: MutexGuard<'_, u64> = lock(&self.shared.reached);
+        while *reached < seq && !self.shared.stop.load(Ordering::Acquire) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            reached = self.shared.moved.wait_timeout(reached, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn nearest(&self, query: &Query<'_>, filter: &LexicalQuery) -> (Vec<(String, f32)>, SemanticState) {
+        if !self.shared.loaded.load(Ordering::Acquire) {
+            let is_off = self.shared.embedder.state().id.is_none();
+            return (Vec::new(), if is_off { SemanticState::Off } else { SemanticState::Loading });
+        }
+        let vector = match self.shared.embedder.query(query.text, query.vector_within) {
+            QueryEmbedding::Ready(vector) => vector,
+            QueryEmbedding::Loading => return (Vec::new(), SemanticState::Loading),
+            QueryEmbedding::Timeout => return (Vec::new(), SemanticState::Timeout),
+            QueryEmbedding::Off => return (Vec::new(), SemanticState::Off),
+            QueryEmbedding::Failed(reason) => {
+                tracing::warn!(reason, "the query has no vector");
+                return (Vec::new(), SemanticState::Failed);
+            }
+        };
+        let exact = |doc: &str| {
+            query.snapshot.vectors(query.owner, stored_name(doc), &self.shared.model).ok().flatten()
+        };
+        let hits = self.shared.vectors.search(&vector, &VectorFilter::from(filter), query.limit, &exact);
+        (hits.into_iter().map(|hit| (hit.id, hit.score)).collect(), SemanticState::On)
+    }
+}
+
+/// The store keeps a memory's vectors under its plain id, so that they go with it.
+fn stored_name(doc: &str) -> &str {
+    doc.strip_prefix("m:").unwrap_or(doc)
+}
+
+fn lexical_query(query: &Query<'_>) -> LexicalQuery {
+    let mut statuses = vec![Status::Active];
+    if query.superseded {
+        statuses.push(Status::Superseded);
+    }
+    let scope_keys = query.scopes.iter().map(Scope::key).collect();
+    LexicalQuery {
+        kinds: if query.history { DocKindSet::ALL } else { DocKindSet::MEMORIES },
+        statuses,
+        memory_kinds: query.kinds.to_vec(),
+        since_ms: query.since.map(Timestamp::as_millisecond),
+        until_ms: query.until.map(Timestamp::as_millisecond),
+        syntax: if query.profile == Profile::OpenOrc { QuerySyntax::Openorc } else { QuerySyntax::Default },
+        ..LexicalQuery::new(query.text, query.owner.clone(), scope_keys, query.limit)
+    }
+}
+
+fn built_in() -> Result<Box<dyn Embedder>, EmbedError> {
+    Ok(Box::new(RtenEmbedder::load()?))
+}
+
+fn through_ort(library: &PathBuf) -> Result<Box<dyn Embedder>, EmbedError> {
+    Ok(Box::new(OrtEmbedder::open(library, ModelFiles::built_in())?))
+}

@@ -1,0 +1,237 @@
+//! Changing and judging a memory. What a person wrote only a person may change or condemn (S1.36).
+
+use doze_core::duplicate::{Relation, relation};
+use doze_core::model::{AgentId, Kind, Memory, MemoryId, OwnerId, Space, Status, Verification, content_hash};
+use doze_core::promote::text_of;
+use doze_store::ChangeSet;
+
+use super::add::{Cleaned, bounded_list, cleaned_title};
+use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS};
+use crate::recall::Reader;
+use crate::{Engine, EngineError, Problem};
+
+/// How much a helpful verdict adds to the confidence (S1.19).
+const HELPFUL: f64 = 0.1;
+
+/// What somebody thinks of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It helped: more confidence, the age starts over.
+    Helpful,
+    /// It is wrong: retracted.
+    Wrong,
+    /// It is out of date.
+    Stale,
+}
+
+/// `memory.edit`: given fields replace, the rest stay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EditRequest {
+    /// The new title.
+    pub title: Option<String>,
+    /// The new text.
+    pub body: Option<String>,
+    /// The new kind.
+    pub kind: Option<Kind>,
+    /// The new topic key.
+    pub topic_key: Option<String>,
+    /// The new labels.
+    pub tags: Option<Vec<String>>,
+    /// The new files.
+    pub files: Option<Vec<String>>,
+}
+
+impl Engine {
+    /// Changes the text of a memory. A person who edits vouches for it.
+    pub fn edit(
+        &self,
+        owner: &OwnerId,
+        id: &MemoryId,
+        request: &EditRequest,
+        by_person: bool,
+    ) -> Result<Memory, EngineError> {
+        self.change_memory(owner, id, |snapshot, mut memory| {
+            refuse_if_protected(&memory, by_person)?;
+            memory.kind = request.kind.unwrap_or(memory.kind);
+            if let Some(topic) = &request.topic_key {
+                let topic = Cleaned::topic(topic)?.text;
+                let holder =
+                    snapshot.memory_by_topic(owner, &memory.scope, &topic)?.filter(|holder| holder != id);
+                if let Some(holder) = holder {
+                    return Err(EngineError::refused(format!("memory {holder} holds the topic {topic}")));
+                }
+                memory.topic_key = Some(topic);
+            }
+            if let Some(title) = &request.title {
+                memory.title = cleaned_title(title)?;
+            }
+            if let Some(body) = &request.body {
+                memory.body = Cleaned::body(body)?.text;
+            }
+            if let Some(tags) = &request.tags {
+                memory.tags = bounded_list("tags", tags, MAX_TAGS, MAX_TAG)?;
+            }
+            if let Some(files) = &request.files {
+                memory.files = bounded_list("files", files, MAX_FILES, MAX_FILE)?;
+            }
+            memory.content_hash = content_hash(memory.kind.as_str(), &memory.title, &memory.body);
+            memory.updated_at = self.now();
+            vouch(&mut memory, by_person);
+            Ok(put(owner, memory))
+        })
+    }
+
+    /// Pins or unpins a memory; a pinned one is never changed by a dream.
+    pub fn pin(
+        &self,
+        owner: &OwnerId,
+        id: &MemoryId,
+        pinned: bool,
+        by_person: bool,
+    ) -> Result<Memory, EngineError> {
+        self.change_memory(owner, id, |_, mut memory| {
+            if !pinned {
+                refuse_if_protected(&memory, by_person)?;
+            }
+            memory.pinned = pinned;
+            vouch(&mut memory, by_person && pinned);
+            Ok(put(owner, memory))
+        })
+    }
+
+    /// Judges a memory (S1.19).
+    pub fn feedback(
+        &self,
+        owner: &OwnerId,
+        id: &MemoryId,
+        verdict: Verdict,
+        by_person: bool,
+    ) -> Result<Memory, EngineError> {
+        self.change_memory(owner, id, |_, mut memory| {
+            match verdict {
+                Verdict::Helpful => {
+                    memory.confidence = (memory.confidence + HELPFUL).min(1.0);
+                    memory.last_confirmed_at = self.now();
+                }
+                Verdict::Wrong | Verdict::Stale => {
+                    refuse_if_protected(&memory, by_person)?;
+                    memory.status = if verdict == Verdict::Wrong { Status::Retracted } else { Status::Stale };
+                }
+            }
+            Ok(put(owner, memory))
+        })
+    }
+
+    /// Settles a proposed memory: accepted it is in force, else retracted.
+    pub fn review(
+        &self,
+        owner: &OwnerId,
+        id: &MemoryId,
+        accept: bool,
+        by_person: bool,
+    ) -> Result<Memory, EngineError> {
+        if !by_person {
+            return Err(EngineError::refused("only a person settles a proposed memory")
+                .hint("run `doze review` in a terminal"));
+        }
+        self.change_memory(owner, id, |snapshot, mut memory| {
+            if memory.status != Status::Proposed {
+                return Err(EngineError::invalid(format!("memory {id} is {}, not proposed", memory.status)));
+            }
+            let mut set = ChangeSet::new(owner.clone());
+            if accept {
+                memory.status = Status::Active;
+                memory.verification = Verification::Human;
+                memory.last_confirmed_at = self.now();
+                // One active memory per topic key (S1.18): the accepted one replaces the former.
+                if let Some(topic) = &memory.topic_key
+                    && let Some(former) = snapshot.memory_by_topic(owner, &memory.scope, topic)?
+                    && let Some(mut former) = snapshot.memory(owner, &former)?
+                {
+                    former.status = Status::Superseded;
+                    former.superseded_by = Some(memory.id.clone());
+                    set = set.put_memory(former);
+                }
+            } else {
+                memory.status = Status::Retracted;
+            }
+            Ok((set.put_memory(memory.clone()), memory))
+        })
+    }
+
+    /// Brings a stale, retracted or superseded memory back.
+    pub fn reinstate(&self, owner: &OwnerId, id: &MemoryId, by_person: bool) -> Result<Memory, EngineError> {
+        self.change_memory(owner, id, |snapshot, mut memory| {
+            if !matches!(memory.status, Status::Stale | Status::Retracted | Status::Superseded) {
+                return Err(EngineError::invalid(format!("memory {id} is {} already", memory.status)));
+            }
+            if let Some(topic) = &memory.topic_key
+                && let Some(other) = snapshot.memory_by_topic(owner, &memory.scope, topic)?
+            {
+                return Err(EngineError::refused(format!("memory {other} holds the topic {topic} now"))
+                    .hint(format!("run `doze feedback {other} stale` first")));
+            }
+            memory.status = Status::Active;
+            memory.superseded_by = None;
+            memory.last_confirmed_at = self.now();
+            vouch(&mut memory, by_person);
+            Ok(put(owner, memory))
+        })
+    }
+
+    /// Another agent found the same (S0.35), told by its words: those of a shared or an agent's fact of the project.
+    pub fn confirm_words(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+        body: &str,
+        agent: &AgentId,
+    ) -> Result<Memory, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let place = self.place_of_reader(owner, reader)?;
+        let scopes = self.scopes_of(&snapshot, owner, place.as_ref(), reader)?;
+        let memories = self.active_memories(&snapshot, owner, &scopes)?;
+        drop(snapshot);
+        let known = memories
+            .iter()
+            .filter(|memory| relation(text_of(memory), body) == Relation::Duplicate)
+            .max_by_key(|memory| memory.scope.space() == Space::Project);
+        match known {
+            Some(memory) => self.confirm(owner, &memory.id, agent),
+            None => Err(EngineError::new(Problem::NotFound, "no memory says this")),
+        }
+    }
+
+    /// Another agent found the same (S0.35).
+    pub fn confirm(&self, owner: &OwnerId, id: &MemoryId, agent: &AgentId) -> Result<Memory, EngineError> {
+        self.change_memory(owner, id, |_, mut memory| {
+            let name = agent.as_str().to_owned();
+            let is_own = memory.scope.agent() == Some(agent)
+                || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
+            if !is_own && !memory.confirmed_by.contains(&name) {
+                memory.confirmed_by.push(name);
+                memory.evidence_count += 1;
+                memory.last_confirmed_at = self.now();
+            }
+            Ok(put(owner, memory))
+        })
+    }
+}
+
+fn put(owner: &OwnerId, memory: Memory) -> (ChangeSet, Memory) {
+    (ChangeSet::new(owner.clone()).put_memory(memory.clone()), memory)
+}
+
+fn vouch(memory: &mut Memory, by_person: bool) {
+    if by_person {
+        memory.verification = Verification::Human;
+    }
+}
+
+fn refuse_if_protected(memory: &Memory, by_person: bool) -> Result<(), EngineError> {
+    if memory.is_protected() && !by_person {
+        return Err(EngineError::refused(format!("a person wrote or pinned memory {}", memory.id))
+            .hint("run the command yourself in a terminal"));
+    }
+    Ok(())
+}

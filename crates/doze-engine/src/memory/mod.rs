@@ -1,0 +1,79 @@
+//! Single memories: adding, reading, changing, judging, forgetting them, and telling where they came from.
+
+mod add;
+mod change;
+mod forget;
+mod read;
+mod tombstone;
+
+use doze_core::model::{Memory, MemoryId, OwnerId, Scope};
+use doze_store::{ApplyError, ChangeSet, Snapshot, Subject};
+
+use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
+
+pub use add::{AddOutcome, Added, MemoryRequest};
+pub use change::{EditRequest, Verdict};
+pub use forget::{Forget, Forgotten};
+pub use read::{EvidenceLine, ListRequest, Page, StatusFilter, Step, Why};
+
+/// Bounds of what a caller may hand in (S1.36, S4; ruling 14: outside is an error, never a silent cut).
+pub(crate) const MAX_TITLE: usize = 120;
+pub(crate) const MAX_BODY: usize = 8_000;
+pub(crate) const MAX_TOPIC: usize = 80;
+pub(crate) const MAX_FILES: usize = 20;
+pub(crate) const MAX_FILE: usize = 512;
+pub(crate) const MAX_TAGS: usize = 32;
+pub(crate) const MAX_TAG: usize = 64;
+
+impl Engine {
+    /// Decides about one memory on a snapshot and writes it; starts over when somebody changed it meanwhile.
+    fn change_memory<T>(
+        &self,
+        owner: &OwnerId,
+        id: &MemoryId,
+        mut decide: impl FnMut(&Snapshot, Memory) -> Result<(ChangeSet, T), EngineError>,
+    ) -> Result<T, EngineError> {
+        for _ in 0..CONFLICT_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let memory = snapshot.memory(owner, id)?.ok_or_else(|| EngineError::not_found("memory", id))?;
+            let subjects = [Subject::Memory(id.clone()), Subject::Scope(memory.scope.clone())];
+            let revisions = subjects
+                .into_iter()
+                .map(|subject| Ok((snapshot.revision(owner, &subject)?, subject)))
+                .collect::<Result<Vec<_>, EngineError>>()?;
+            let (mut set, answer) = decide(&snapshot, memory)?;
+            for (revision, subject) in revisions {
+                set = set.expect(subject, revision);
+            }
+            drop(snapshot);
+            match self.store().apply(set) {
+                Ok(_) => return Ok(answer),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::new(Problem::Busy, format!("memory {id} keeps changing")).hint("try again"))
+    }
+
+    /// Decides about a scope on a snapshot and writes; starts over when somebody changed it meanwhile.
+    fn change_scope<T>(
+        &self,
+        owner: &OwnerId,
+        scope: &Scope,
+        mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
+    ) -> Result<T, EngineError> {
+        let subject = Subject::Scope(scope.clone());
+        for _ in 0..CONFLICT_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let revision = snapshot.revision(owner, &subject)?;
+            let (set, answer) = decide(&snapshot)?;
+            drop(snapshot);
+            match self.store().apply(set.expect(subject.clone(), revision)) {
+                Ok(_) => return Ok(answer),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::new(Problem::Busy, "others keep writing to the same space").hint("try again"))
+    }
+}

@@ -1,0 +1,186 @@
+//! Which project a folder belongs to, and the upkeep of projects.
+
+mod git;
+mod identity;
+mod paths;
+mod upkeep;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use doze_core::model::{OwnerId, Project, ProjectId, uuid_v7};
+use doze_store::{ApplyError, ChangeSet, Subject};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Engine, EngineError, lock};
+use identity::Place;
+pub use upkeep::ProjectCard;
+
+/// How long an answer about a folder is trusted before the folder is looked at again.
+const CACHE_SECONDS: i64 = 15;
+/// Folders remembered at once; the cache starts over beyond it.
+const CACHE_FOLDERS: usize = 1024;
+/// Aliases kept for one project; the oldest work-tree paths go first.
+const MAX_ALIASES: usize = 256;
+
+/// The project of a folder, and where in it the folder lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The project; `None` for `/`, home and temporary folders.
+    pub project: Option<Project>,
+    /// The top of the work tree the folder lies in.
+    pub top: String,
+    /// The folder relative to that top; empty at the top.
+    pub subfolder: String,
+}
+
+impl Resolved {
+    /// The project's id, if there is a project.
+    pub fn id(&self) -> Option<&ProjectId> {
+        self.project.as_ref().map(|project| &project.id)
+    }
+}
+
+/// Answers about folders, kept for a few seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Cache(Mutex<HashMap<(OwnerId, String), (Timestamp, Resolved)>>);
+
+impl Cache {
+    fn get(&self, owner: &OwnerId, cwd: &str, now: Timestamp) -> Option<Resolved> {
+        let entries = lock(&self.0);
+        let (at, resolved) = entries.get(&(owner.clone(), cwd.to_owned()))?;
+        let age = now.duration_since(*at).abs();
+        (age < SignedDuration::from_secs(CACHE_SECONDS)).then(|| resolved.clone())
+    }
+
+    fn put(&self, owner: &OwnerId, cwd: &str, now: Timestamp, resolved: &Resolved) {
+        let mut entries = lock(&self.0);
+        if entries.len() >= CACHE_FOLDERS {
+            entries.clear();
+        }
+        entries.insert((owner.clone(), cwd.to_owned()), (now, resolved.clone()));
+    }
+
+    pub(crate) fn clear(&self) {
+        lock(&self.0).clear();
+    }
+}
+
+impl Engine {
+    /// The project of a folder, minted when it is new.
+    pub fn project_of(&self, owner: &OwnerId, cwd: &str) -> Result<Resolved, EngineError> {
+        self.resolve(owner, cwd, true)
+    }
+
+    /// The project of a folder if it is known; nothing is written.
+    pub fn known_project_of(&self, owner: &OwnerId, cwd: &str) -> Result<Resolved, EngineError> {
+        self.resolve(owner, cwd, false)
+    }
+
+    fn resolve(&self, owner: &OwnerId, cwd: &str, mint: bool) -> Result<Resolved, EngineError> {
+        let now = self.now();
+        if let Some(resolved) = self.inner.folders.get(owner, cwd, now)
+            && (resolved.project.is_some() || !mint)
+        {
+            return Ok(resolved);
+        }
+        let resolved = self.look_at(owner, cwd, mint)?;
+        if resolved.project.is_some() || !mint {
+            self.inner.folders.put(owner, cwd, now, &resolved);
+        }
+        Ok(resolved)
+    }
+
+    fn look_at(&self, owner: &OwnerId, cwd: &str, mint: bool) -> Result<Resolved, EngineError> {
+        let folder = paths::normalise(cwd);
+        let Some(place) = self.place_of(&folder) else {
+            return Ok(Resolved { project: None, top: folder, subfolder: String::new() });
+        };
+        let mut attempts = 0;
+        loop {
+            let snapshot = self.store().snapshot()?;
+            let revision = snapshot.revision(owner, &Subject::Projects)?;
+            let known = identity::recognise(&place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
+            let is_known = known.is_some();
+            let Some(project) = known.or_else(|| mint.then(|| self.new_project(owner, &place))) else {
+                return Ok(Resolved { project: None, top: place.top().to_owned(), subfolder: String::new() });
+            };
+            let updated =
+                seen_at(project.clone(), &place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
+            if !is_known || updated != project {
+                let set = ChangeSet::new(owner.clone()).expect(Subject::Projects, revision);
+                match self.store().apply(set.put_project(updated.clone())) {
+                    Err(ApplyError::Conflict { .. }) if attempts < crate::CONFLICT_RETRIES => {
+                        attempts += 1;
+                        continue;
+                    }
+                    result => result?,
+                };
+            }
+            return Ok(place_in(updated, &place, &folder));
+        }
+    }
+
+    /// Reads what the folder says about itself.
+    fn place_of(&self, folder: &str) -> Option<Place> {
+        if let Some(repository) = git::find(Path::new(folder)) {
+            return Some(Place::Repository(repository));
+        }
+        let surroundings = &self.inner.options.surroundings;
+        paths::may_be_project(folder, surroundings.home.as_deref(), &surroundings.temp_roots).then(|| {
+            Place::Folder { path: folder.to_owned(), file_identity: git::file_identity(Path::new(folder)) }
+        })
+    }
+
+    fn new_project(&self, owner: &OwnerId, place: &Place) -> Project {
+        let now = self.now();
+        let folder = place.main_folder();
+        Project {
+            id: ProjectId::new(uuid_v7(now.as_millisecond().max(0).unsigned_abs(), self.random())),
+            owner: owner.clone(),
+            name: folder.rsplit('/').next().unwrap_or(folder).trim_end_matches(".git").to_owned(),
+            root: folder.to_owned(),
+            aliases: Vec::new(),
+            created_at: now,
+            ignored: false,
+        }
+    }
+}
+
+/// The project with the aliases of the place it was just seen in. A folder belongs to whoever is in it now; what is
+/// not a folder stays with the project it was first seen with.
+fn seen_at<E>(
+    mut project: Project,
+    place: &Place,
+    by_alias: &mut dyn FnMut(&str) -> Result<Option<Project>, E>,
+) -> Result<Project, E> {
+    for alias in place.aliases() {
+        if project.aliases.contains(&alias) {
+            continue;
+        }
+        let is_folder = alias.starts_with("dir:") || alias.starts_with("path:");
+        if is_folder || by_alias(&alias)?.is_none_or(|other| other.id == project.id) {
+            project.aliases.push(alias);
+        }
+    }
+    while project.aliases.len() > MAX_ALIASES {
+        let oldest_path = project.aliases.iter().position(|alias| alias.starts_with("path:")).unwrap_or(0);
+        project.aliases.remove(oldest_path);
+    }
+    if project.root != place.main_folder() && !Path::new(&project.root).exists() {
+        project.root = place.main_folder().to_owned();
+    }
+    Ok(project)
+}
+
+fn place_in(project: Project, place: &Place, folder: &str) -> Resolved {
+    let top = match place {
+        Place::Repository(repository) => repository.top.clone(),
+        // A plain folder may lie below the project's own folder.
+        Place::Folder { path, .. } if paths::is_within(path, &project.root) => project.root.clone(),
+        Place::Folder { path, .. } => path.clone(),
+    };
+    let subfolder = folder.strip_prefix(&top).unwrap_or("").trim_matches('/').to_owned();
+    Resolved { project: Some(project), top, subfolder }
+}

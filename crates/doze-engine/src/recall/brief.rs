@@ -1,0 +1,309 @@
+//! The brief an agent gets when it starts, and the record of what was injected where.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use doze_core::injected;
+use doze_core::model::{AgentId, Memory, MemoryId, OwnerId};
+use doze_core::render::brief::{BriefInput, OpenTask, brief};
+use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Reader, Told};
+use crate::project::Resolved;
+use crate::recall::search::SearchRequest;
+use crate::work::TaskStatus;
+use crate::{Engine, EngineError};
+
+/// Instruction files an agent reads by itself; lines that stand there are not told again.
+const INSTRUCTION_FILES: &[&str] =
+    &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md"];
+/// Bytes read of one instruction file.
+const MAX_INSTRUCTION_BYTES: u64 = 256 * 1024;
+/// Summaries whose open items are told (S1.33).
+const OPEN_ITEM_SESSIONS: usize = 5;
+/// Files looked at on disk for one brief, so that a slow disk cannot hold it up.
+const MAX_FILE_CHECKS: usize = 200;
+/// Hits given for one prompt.
+const PROMPT_HITS: usize = 5;
+/// Memories with a smaller share of the best hit's score are not given for a prompt.
+const PROMPT_SCORE_SHARE: f64 = 0.5;
+
+/// `recall.brief`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BriefRequest {
+    /// Who asks.
+    pub reader: Reader,
+    /// At most this many tokens; the configured budget when `None`.
+    pub budget: Option<usize>,
+    /// The session the text goes into.
+    pub session: Option<String>,
+    /// Why the session starts: `startup`, `resume`, `clear`, `compact`, `fork`.
+    pub source: Option<String>,
+    /// The text will be injected: remember it, and do not repeat it to a session that resumes.
+    pub inject: bool,
+}
+
+/// What was injected into a session last.
+#[derive(Serialize, Deserialize)]
+struct Injection {
+    at: Timestamp,
+    project: Option<String>,
+    text: String,
+    memories: Vec<String>,
+}
+
+impl Engine {
+    /// Builds the brief for a folder. Empty when memory is off or paused, the project is ignored, or nothing is known.
+    pub fn brief(&self, owner: &OwnerId, request: &BriefRequest) -> Result<Told, EngineError> {
+        if request.inject {
+            self.note_activity();
+        }
+        let Some(place) = self.place_of_reader(owner, &request.reader)? else {
+            return Ok(Told::default());
+        };
+        if self.injection_refused(owner, &place)? {
+            return Ok(Told::default());
+        }
+        let snapshot = self.store().snapshot()?;
+        if request.inject && request.source.as_deref() == Some("resume") {
+            // A resumed session still has the text it was given.
+            let session = request.session.as_deref().unwrap_or_default();
+            if snapshot.aux(owner, Family::Injection, session)?.is_some() {
+                return Ok(Told::default());
+            }
+        }
+        let scopes = self.scopes_of(&snapshot, owner, Some(&place), &request.reader)?;
+        let memories = self.active_memories(&snapshot, owner, &scopes)?;
+        let files_gone = files_gone(&memories, Path::new(&place.top));
+        let told = brief(&BriefInput {
+            memories: &memories,
+            files_gone: &files_gone,
+            tasks: &self.open_tasks(&snapshot, owner, &place)?,
+            open_items: &open_items(&snapshot, owner, &place)?,
+            instructions: &instructions(&place),
+            folder: &place.subfolder,
+            now: self.now(),
+            max_tokens: request.budget.unwrap_or(self.switches().brief_tokens),
+        });
+        if request.inject && !told.text.is_empty() {
+            self.remember_injection(owner, request.session.as_deref(), &place, &told)?;
+        }
+        Ok(told)
+    }
+
+    /// What was injected last: in a session, or anywhere.
+    pub fn last_brief(&self, owner: &OwnerId, session: Option<&str>) -> Result<Told, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let newest = match session {
+            Some(session) => snapshot.aux(owner, Family::Injection, session)?.and_then(|bytes| read(&bytes)),
+            None => snapshot
+                .aux_scan(owner, Family::Injection, "")?
+                .into_iter()
+                .filter_map(|(_, bytes)| read(&bytes))
+                .max_by_key(|injection| injection.at),
+        };
+        Ok(newest.map_or_else(Told::default, |injection| Told {
+            tokens: doze_core::tokens::estimate(&injection.text),
+            text: injection.text,
+            memories: injection.memories.into_iter().map(MemoryId::new).collect(),
+        }))
+    }
+
+    /// Memories for one prompt; empty unless `hooks.prompt_search` is on.
+    pub fn prompt(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+        session: Option<&str>,
+        prompt: &str,
+    ) -> Result<Told, EngineError> {
+        self.note_activity();
+        let Some(place) = self.place_of_reader(owner, reader)?.filter(|_| self.switches().prompt_search)
+        else {
+            return Ok(Told::default());
+        };
+        if self.injection_refused(owner, &place)? {
+            return Ok(Told::default());
+        }
+        let query = SearchRequest {
+            reader: reader.clone(),
+            query: prompt.to_owned(),
+            limit: PROMPT_HITS,
+            ..Default::default()
+        };
+        let hits = self.search(owner, &query)?.hits;
+        let shown = self.shown_in(&self.store().snapshot()?, owner, session)?;
+        let best = hits.first().map_or(0.0, |hit| hit.score);
+        let fresh: Vec<_> = hits
+            .into_iter()
+            .filter(|hit| hit.score >= best * PROMPT_SCORE_SHARE && !shown.contains(hit.memory.id.as_str()))
+            .collect();
+        let lines: Vec<String> = fresh
+            .iter()
+            .map(|hit| {
+                doze_core::text::escape_tags(&doze_core::text::one_line(&format!(
+                    "- {}: {}",
+                    hit.memory.title, hit.memory.body
+                )))
+                .into_owned()
+            })
+            .collect();
+        let text = lines.join("\n");
+        let told = Told {
+            tokens: doze_core::tokens::estimate(&text),
+            memories: fresh.into_iter().map(|hit| hit.memory.id).collect(),
+            text,
+        };
+        if !told.text.is_empty() {
+            self.remember_injection(owner, session, &place, &told)?;
+        }
+        Ok(told)
+    }
+
+    /// The memories a session was shown.
+    pub(crate) fn shown_in(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: Option<&str>,
+    ) -> Result<HashSet<String>, EngineError> {
+        let Some(session) = session else { return Ok(HashSet::new()) };
+        let injection = snapshot.aux(owner, Family::Injection, session)?.and_then(|bytes| read(&bytes));
+        Ok(injection.map(|injection| injection.memories.into_iter().collect()).unwrap_or_default())
+    }
+
+    /// Whether a line with this hash was put before an agent by doze (ruling 17).
+    pub(crate) fn was_shown(&self, snapshot: &Snapshot, owner: &OwnerId, hash: u64) -> bool {
+        snapshot.aux(owner, Family::Shown, &shown_line(hash)).is_ok_and(|known| known.is_some())
+    }
+
+    fn injection_refused(&self, owner: &OwnerId, place: &Resolved) -> Result<bool, EngineError> {
+        let is_ignored = place.project.as_ref().is_some_and(|project| project.ignored);
+        Ok(!self.switches().memory_enabled || is_ignored || self.paused_until(owner)?.is_some())
+    }
+
+    /// Keeps the text, the hashes of its lines (ruling 17) and how often each memory was shown.
+    fn remember_injection(
+        &self,
+        owner: &OwnerId,
+        session: Option<&str>,
+        place: &Resolved,
+        told: &Told,
+    ) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let key = session.unwrap_or("");
+        let mut memories: Vec<String> = self.shown_in(&snapshot, owner, session)?.into_iter().collect();
+        memories.extend(told.memories.iter().map(|id| id.as_str().to_owned()));
+        memories.sort();
+        memories.dedup();
+        let injection = Injection {
+            at: self.now(),
+            project: place.id().map(ToString::to_string),
+            text: told.text.clone(),
+            memories,
+        };
+        let mut set = ChangeSet::new(owner.clone()).put_aux(
+            Family::Injection,
+            key.to_owned(),
+            serde_json::to_vec(&injection).unwrap_or_default(),
+        );
+        for hash in injected::line_hashes(&told.text) {
+            set = set.put_aux(Family::Shown, shown_line(hash), Vec::new());
+        }
+        for id in &told.memories {
+            let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
+            let count =
+                shown.and_then(|bytes| String::from_utf8(bytes).ok()?.parse::<u64>().ok()).unwrap_or(0);
+            set = set.put_aux(Family::Counter, shown_key(id), (count + 1).to_string().into_bytes());
+        }
+        self.store().apply(set)?;
+        Ok(())
+    }
+
+    fn open_tasks(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        place: &Resolved,
+    ) -> Result<Vec<OpenTask>, EngineError> {
+        let tasks = self.tasks_of(snapshot, owner, place.id())?;
+        Ok(tasks
+            .into_iter()
+            .filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Review))
+            .map(|task| OpenTask { in_review: task.status == TaskStatus::Review, title: task.title })
+            .collect())
+    }
+}
+
+/// The key of the counter that tells how often a memory was shown.
+pub(crate) fn shown_key(id: &MemoryId) -> String {
+    format!("shown:{id}")
+}
+
+fn shown_line(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+fn read(bytes: &[u8]) -> Option<Injection> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Open items of the last summaries of the project, newest first.
+fn open_items(snapshot: &Snapshot, owner: &OwnerId, place: &Resolved) -> Result<Vec<String>, EngineError> {
+    let filter = SessionFilter { project: Some(place.id().cloned()), ..Default::default() };
+    let page = snapshot.sessions(owner, &filter, None, OPEN_ITEM_SESSIONS)?;
+    Ok(page
+        .items
+        .into_iter()
+        .filter_map(|session| session.summary)
+        .flat_map(|summary| summary.open_items)
+        .collect())
+}
+
+/// The texts the agent reads anyway: instruction files at the top of the work tree and in the folder it starts in.
+fn instructions(place: &Resolved) -> String {
+    use std::io::Read as _;
+    let mut folders = vec![place.top.clone()];
+    if !place.subfolder.is_empty() {
+        folders.push(format!("{}/{}", place.top, place.subfolder));
+    }
+    let mut text = String::new();
+    for folder in folders {
+        for name in INSTRUCTION_FILES {
+            let Ok(file) = std::fs::File::open(Path::new(&folder).join(name)) else { continue };
+            let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
+            let mut bytes = Vec::new();
+            if is_file && file.take(MAX_INSTRUCTION_BYTES).read_to_end(&mut bytes).is_ok() {
+                text.push_str(&String::from_utf8_lossy(&bytes));
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// Memories whose files are all gone from the project (ruling 20). Only where the project's folder is there at all.
+fn files_gone(memories: &[Memory], top: &Path) -> HashSet<MemoryId> {
+    if !top.is_dir() {
+        return HashSet::new();
+    }
+    let mut checks = 0;
+    let mut is_gone = |file: &String| {
+        checks += 1;
+        checks <= MAX_FILE_CHECKS && !top.join(file).exists()
+    };
+    memories
+        .iter()
+        .filter(|memory| !memory.files.is_empty() && memory.files.iter().all(&mut is_gone))
+        .map(|memory| memory.id.clone())
+        .collect()
+}
+
+impl Reader {
+    /// A caller known by folder and agent.
+    pub fn at(cwd: impl Into<String>, agent: Option<AgentId>) -> Self {
+        Self { cwd: Some(cwd.into()), agent, ..Self::default() }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is told: search, the brief, recovery, context, the roster.
+
+mod brief;
+mod context;
+mod hydrate;
+mod roster;
+mod search;
+
+use doze_core::model::{AgentId, Memory, OwnerId, Scope, Space, Status};
+use doze_core::render::Rendered;
+use doze_store::Snapshot;
+
+use crate::project::Resolved;
+use crate::{Engine, EngineError};
+
+pub use brief::BriefRequest;
+pub(crate) use brief::shown_key;
+pub use context::{ContextRequest, RecoverRequest, Recovered};
+pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};
+
+/// A text to inject, what it costs and the memories in it.
+pub type Told = Rendered;
+
+/// Who asks, and from where: decides which spaces are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// A project by id, name or path.
+    pub project: Option<String>,
+    /// The folder the caller stands in.
+    pub cwd: Option<String>,
+    /// The agent that asks.
+    pub agent: Option<AgentId>,
+    /// The spaces to read; empty for the caller's user, project and agent.
+    pub spaces: Vec<Space>,
+}
+
+impl Engine {
+    /// The project a caller means, `None` when it stands in none.
+    pub(crate) fn place_of_reader(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+    ) -> Result<Option<Resolved>, EngineError> {
+        if let Some(name) = &reader.project {
+            let project = self.find_project(owner, name)?;
+            let top = project.root.clone();
+            return Ok(Some(Resolved { project: Some(project), top, subfolder: String::new() }));
+        }
+        match &reader.cwd {
+            Some(cwd) => self.known_project_of(owner, cwd).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The scopes a caller reads. Without an agent, every agent's space of the project is the person's to read.
+    pub(crate) fn scopes_of(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        place: Option<&Resolved>,
+        reader: &Reader,
+    ) -> Result<Vec<Scope>, EngineError> {
+        let wants = |space: Space| reader.spaces.is_empty() || reader.spaces.contains(&space);
+        let project = place.and_then(Resolved::id);
+        let mut scopes = Vec::new();
+        if wants(Space::User) {
+            scopes.push(Scope::User);
+        }
+        if let Some(project) = project.filter(|_| wants(Space::Project)) {
+            scopes.push(Scope::Project(project.clone()));
+        }
+        if wants(Space::Agent) {
+            match &reader.agent {
+                Some(agent) => scopes.push(Scope::Agent { project: project.cloned(), agent: agent.clone() }),
+                None => scopes.extend(snapshot.scopes(owner)?.into_iter().filter(|scope| {
+                    scope.space() == Space::Agent && place.is_some() && scope.project() == project
+                })),
+            }
+        }
+        if reader.spaces.contains(&Space::Bank) {
+            scopes.push(Scope::Bank);
+        }
+        if reader.spaces.contains(&Space::Team) || reader.spaces.contains(&Space::Member) {
+            scopes.extend(snapshot.scopes(owner)?.into_iter().filter(|scope| {
+                matches!(scope, Scope::Team(_) | Scope::Member { .. })
+                    && reader.spaces.contains(&scope.space())
+            }));
+        }
+        Ok(scopes)
+    }
+
+    /// The active memories of some scopes.
+    pub(crate) fn active_memories(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        scopes: &[Scope],
+    ) -> Result<Vec<Memory>, EngineError> {
+        let mut all = Vec::new();
+        for scope in scopes {
+            let memories = snapshot.memories(owner, scope)?;
+            all.extend(memories.into_iter().filter(|memory| memory.status == Status::Active));
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,58 @@
+//! One line about what each agent of a project did last (S0.37).
+
+use std::collections::BTreeMap;
+
+use doze_core::model::{AgentId, OwnerId, Session};
+use doze_core::render::roster::{LastSession, RosterAgent, roster};
+use doze_store::SessionFilter;
+
+use super::{Reader, Told};
+use crate::project::Resolved;
+use crate::{Engine, EngineError};
+
+/// Agents in one roster.
+const MAX_AGENTS: usize = 50;
+/// Sessions looked through for agents when none are named.
+const MAX_SESSIONS: usize = 500;
+
+impl Engine {
+    /// The roster of the named agents, or of all that worked in the project lately.
+    pub fn roster(&self, owner: &OwnerId, reader: &Reader, agents: &[AgentId]) -> Result<Told, EngineError> {
+        if agents.len() > MAX_AGENTS {
+            return Err(EngineError::invalid(format!("more than {MAX_AGENTS} agents")));
+        }
+        let place = self.place_of_reader(owner, reader)?;
+        let project = place.as_ref().map(|place| Resolved::id(place).cloned());
+        let snapshot = self.store().snapshot()?;
+        let filter = SessionFilter { project, ..Default::default() };
+        let mut lines: Vec<RosterAgent> = Vec::new();
+        if agents.is_empty() {
+            let mut newest: BTreeMap<AgentId, Session> = BTreeMap::new();
+            for session in snapshot.sessions(owner, &filter, None, MAX_SESSIONS)?.items {
+                newest.entry(session.agent.id.clone()).or_insert(session);
+            }
+            lines
+                .extend(newest.into_values().map(|session| line(&session.agent.name.clone(), Some(session))));
+        }
+        for agent in agents {
+            let filter = SessionFilter { agent: Some(agent.clone()), ..filter.clone() };
+            let last = snapshot.sessions(owner, &filter, None, 1)?.items.into_iter().next();
+            let name = last.as_ref().map_or_else(|| agent.to_string(), |session| session.agent.name.clone());
+            lines.push(line(&name, last));
+        }
+        lines.truncate(MAX_AGENTS);
+        Ok(roster(&lines, self.now()))
+    }
+}
+
+fn line(name: &str, last: Option<Session>) -> RosterAgent {
+    let last = last.and_then(|session| {
+        let summary = session.summary?;
+        Some(LastSession {
+            what: summary.what,
+            commit: summary.commits.last().cloned(),
+            at: session.last_event_at,
+        })
+    });
+    RosterAgent { name: name.to_owned(), last }
+}

@@ -1,0 +1,139 @@
+//! Backups, the change log for outsiders, and what became of a session's extraction.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use doze_core::model::{MemoryId, OwnerId, Session, SessionEnd, hex};
+use doze_store::{Changed, LoggedChange};
+use sha2::{Digest, Sha256};
+
+use crate::{Engine, EngineError, Problem};
+
+/// A backup that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// Its length.
+    pub bytes: u64,
+    /// The last change in it.
+    pub seq: u64,
+    /// Its SHA-256.
+    pub sha256: String,
+}
+
+/// One change as outsiders hear of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventItem {
+    /// Its number; changes made together share one.
+    pub seq: u64,
+    /// `memory`, `session`, `project` or `dream`.
+    pub record: &'static str,
+    /// `put` or `delete`.
+    pub op: &'static str,
+    /// Which one.
+    pub id: String,
+}
+
+/// A part of the change log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// The changes.
+    pub items: Vec<EventItem>,
+    /// The number to go on from.
+    pub next: u64,
+    /// Changes before these are gone from the log.
+    pub missed: bool,
+}
+
+/// How the extraction of a session stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extraction {
+    /// `queued`, `running`, `done`, `empty`, `skipped` or `failed`.
+    pub state: &'static str,
+    /// Why, in one sentence; empty when done.
+    pub reason: String,
+    /// Who extracts.
+    pub extractor: String,
+    /// The memories learned from it.
+    pub memories: Vec<MemoryId>,
+}
+
+impl Engine {
+    /// Writes a consistent copy of the store to a new file.
+    pub fn backup(&self, to: &Path) -> Result<Backup, EngineError> {
+        let failed =
+            || EngineError::new(Problem::Unavailable, format!("cannot write the backup {}", to.display()));
+        if to.exists() {
+            return Err(
+                EngineError::refused(format!("{} exists already", to.display())).hint("name another file")
+            );
+        }
+        let seq = self.store().seq();
+        self.store().backup(to).map_err(|error| failed().caused_by(error))?;
+        let mut file = std::fs::File::open(to).map_err(|error| failed().caused_by(error))?;
+        let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 64 * 1024]);
+        loop {
+            let read = file.read(&mut buffer).map_err(|error| failed().caused_by(error))?;
+            if read == 0 {
+                return Ok(Backup { bytes, seq, sha256: hex(&hash.finalize()) });
+            }
+            hash.update(&buffer[..read]);
+            bytes += read as u64;
+        }
+    }
+
+    /// The owner's changes after a number.
+    pub fn events_since(&self, owner: &OwnerId, since: u64, limit: usize) -> Result<EventPage, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let missed = snapshot.oldest_change()? > since + 1;
+        let mut items = Vec::new();
+        let mut next = since;
+        while items.len() < limit {
+            let changes = snapshot.changes(next, limit)?;
+            let Some(last) = changes.last().map(|change| change.seq) else { break };
+            items.extend(changes.into_iter().filter(|change| change.owner == *owner).filter_map(item));
+            next = last;
+        }
+        Ok(EventPage { items, next, missed })
+    }
+
+    /// How the extraction of a session stands.
+    pub fn extraction_of(&self, owner: &OwnerId, session: &Session) -> Result<Extraction, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let mut memories = Vec::new();
+        for scope in snapshot.scopes(owner)? {
+            let found = snapshot.memories(owner, &scope)?;
+            let learned =
+                found.into_iter().filter(|m| m.source.session.as_deref() == Some(&session.key.session));
+            memories.extend(learned.map(|memory| memory.id));
+        }
+        let checkpoint = self.checkpoint(&snapshot, owner, &session.key)?;
+        let (state, reason) = if !session.kind.is_learned_from() {
+            ("skipped", format!("{} sessions are not learned from", session.kind))
+        } else if session.ended == Some(SessionEnd::Quit) {
+            ("skipped", "the application quit".to_owned())
+        } else if checkpoint.ordinal < session.event_count {
+            ("queued", "a dream will read it".to_owned())
+        } else if memories.is_empty() {
+            ("empty", "nothing worth keeping was found".to_owned())
+        } else {
+            ("done", String::new())
+        };
+        Ok(Extraction { state, reason, extractor: "rules".to_owned(), memories })
+    }
+}
+
+fn item(change: LoggedChange) -> Option<EventItem> {
+    let (record, op, id) = match change.what {
+        Changed::Memory(id) => ("memory", "put", id.to_string()),
+        Changed::MemoryGone(id) => ("memory", "delete", id.to_string()),
+        Changed::Session(key) => ("session", "put", key.session),
+        Changed::SessionGone(key) => ("session", "delete", key.session),
+        Changed::Project(id) => ("project", "put", id.to_string()),
+        Changed::ProjectGone(id) => ("project", "delete", id.to_string()),
+        Changed::Dream(id) => ("dream", "put", id.to_string()),
+        Changed::Events { .. } | Changed::EventReplaced { .. } | Changed::Vectors { .. } | Changed::Other => {
+            return None;
+        }
+    };
+    Some(EventItem { seq: change.seq, record, op, id })
+}

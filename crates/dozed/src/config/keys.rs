@@ -1,0 +1,266 @@
+//! The table of keys: the one place where a setting is declared. The default file, the schema, the reference, the
+//! checks and the variables all come from it.
+
+use doze_protocol::bounds::{BUDGET_TOKENS_MAX, BUDGET_TOKENS_MIN};
+use serde_json::{Value, json};
+
+/// What a key may hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// True or false.
+    Bool(bool),
+    /// A whole number from `min` to `max`.
+    Int {
+        /// The built-in value.
+        default: i64,
+        /// The smallest that is accepted.
+        min: i64,
+        /// The largest that is accepted.
+        max: i64,
+    },
+    /// One of these words; the first is the built-in value.
+    Choice(&'static [&'static str]),
+    /// Any text; empty unless set.
+    Text,
+    /// A wall-clock schedule in cron syntax; empty means none.
+    Cron,
+}
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its dotted name.
+    pub name: &'static str,
+    /// What it may hold.
+    pub kind: Kind,
+    /// What it does, in a sentence or two.
+    pub doc: &'static str,
+    /// Variables that set it, the first that is set wins.
+    pub env: &'static [&'static str],
+}
+
+const GIB: i64 = 1024 * 1024 * 1024;
+const MIB: i64 = 1024 * 1024;
+
+/// Every key, in the order in which the default file shows them.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "preset",
+        kind: Kind::Choice(&["doze", "openorc", "jiuwen", "office"]),
+        doc: "The defaults to start from. `openorc`: nothing is remembered and nothing swept until switched on. \
+              `jiuwen`: no sweeps until switched on. `office`: rules and words only, no sweeps and no embedder.",
+        env: &["DOZE_PRESET"],
+    },
+    Key {
+        name: "memory.enabled",
+        kind: Kind::Bool(true),
+        doc: "Capture, extraction, briefs and injection. Off keeps what is stored readable, editable and deletable.",
+        env: &["DOZE_MEMORY_ENABLED"],
+    },
+    Key {
+        name: "memory.engine",
+        kind: Kind::Choice(&["builtin"]),
+        doc: "The engine that remembers.",
+        env: &["DOZE_MEMORY_ENGINE"],
+    },
+    Key {
+        name: "memory.brief_tokens",
+        kind: Kind::Int { default: 1500, min: BUDGET_TOKENS_MIN as i64, max: BUDGET_TOKENS_MAX as i64 },
+        doc: "The size of a brief when the caller names none, in tokens.",
+        env: &["DOZE_MEMORY_BRIEF_TOKENS"],
+    },
+    Key {
+        name: "hooks.prompt_search",
+        kind: Kind::Bool(false),
+        doc: "Search the memories for every prompt and put what fits beside it.",
+        env: &["DOZE_HOOKS_PROMPT_SEARCH"],
+    },
+    Key {
+        name: "extractor",
+        kind: Kind::Choice(&["off", "rules"]),
+        doc: "Who reads a run when it ends.",
+        env: &["DOZE_EXTRACTOR"],
+    },
+    Key {
+        name: "dream.enabled",
+        kind: Kind::Bool(true),
+        doc: "Sweeps that consolidate while nobody works.",
+        env: &["DOZE_DREAM_ENABLED"],
+    },
+    Key {
+        name: "dream.code",
+        kind: Kind::Bool(true),
+        doc: "Sweeps over sessions of coding agents.",
+        env: &["DOZE_DREAM_CODE", "DREAMING_CODE_ENABLED"],
+    },
+    Key {
+        name: "dream.agent",
+        kind: Kind::Bool(true),
+        doc: "Sweeps over sessions of assistants in conversation.",
+        env: &["DOZE_DREAM_AGENT", "DREAMING_AGENT_ENABLED"],
+    },
+    Key {
+        name: "dream.extractor",
+        kind: Kind::Choice(&["rules", "off"]),
+        doc: "Who reads the sessions of a sweep.",
+        env: &["DOZE_DREAM_EXTRACTOR"],
+    },
+    Key {
+        name: "dream.interval_seconds",
+        kind: Kind::Int { default: 14_400, min: 1, max: 31_536_000 },
+        doc: "The pause between two sweeps. Less than a minute counts as a minute.",
+        env: &["DOZE_DREAM_INTERVAL_SECONDS", "DREAMING_INTERVAL"],
+    },
+    Key {
+        name: "dream.cron",
+        kind: Kind::Cron,
+        doc: "A schedule by the clock instead of the interval, as `0 3 * * *` for three at night.",
+        env: &["DOZE_DREAM_CRON"],
+    },
+    Key {
+        name: "embedder",
+        kind: Kind::Choice(&["builtin", "ort", "off"]),
+        doc: "Who finds by meaning: the built-in model, the same model through ONNX Runtime, or nobody.",
+        env: &["DOZE_EMBEDDER"],
+    },
+    Key {
+        name: "embedder.library",
+        kind: Kind::Text,
+        doc: "The ONNX Runtime library for `embedder = \"ort\"`.",
+        env: &["DOZE_EMBEDDER_LIBRARY"],
+    },
+    Key {
+        name: "embedder.idle_seconds",
+        kind: Kind::Int { default: 300, min: 1, max: 604_800 },
+        doc: "The model leaves memory after this long without work.",
+        env: &["DOZE_EMBEDDER_IDLE_SECONDS"],
+    },
+    Key {
+        name: "history.max_bytes",
+        kind: Kind::Int { default: 2 * GIB, min: MIB, max: 1024 * GIB },
+        doc: "Raw events and summaries beyond this go, oldest first. Memories stay.",
+        env: &["DOZE_HISTORY_MAX_BYTES"],
+    },
+    Key {
+        name: "store.cache_bytes",
+        kind: Kind::Int { default: 16 * MIB, min: MIB, max: 16 * GIB },
+        doc: "Memory for pages of the store.",
+        env: &["DOZE_STORE_CACHE_BYTES"],
+    },
+    Key {
+        name: "log.level",
+        kind: Kind::Choice(&["info", "error", "warn", "debug", "trace"]),
+        doc: "The least severe messages that are logged.",
+        env: &["DOZE_LOG_LEVEL"],
+    },
+    Key {
+        name: "log.target",
+        kind: Kind::Choice(&["stderr", "file"]),
+        doc: "Where messages go: the standard error (and so the journal), or files of which a week is kept.",
+        env: &["DOZE_LOG_TARGET"],
+    },
+];
+
+/// The built-in values that a preset replaces (S0.6, S1.37, S3.6).
+pub(super) fn preset(name: &str) -> &'static [(&'static str, PresetValue)] {
+    use PresetValue::{Bool, Word};
+    match name {
+        "openorc" => &[("memory.enabled", Bool(false)), ("dream.enabled", Bool(false))],
+        "jiuwen" => &[("dream.enabled", Bool(false))],
+        "office" => &[("dream.enabled", Bool(false)), ("embedder", Word("off"))],
+        _ => &[],
+    }
+}
+
+/// A value of a preset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PresetValue {
+    /// True or false.
+    Bool(bool),
+    /// A word of a choice.
+    Word(&'static str),
+}
+
+impl PresetValue {
+    pub(super) fn to_value(self) -> Value {
+        match self {
+            Self::Bool(on) => on.into(),
+            Self::Word(word) => word.into(),
+        }
+    }
+}
+
+/// The key of that name.
+pub(super) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+impl Key {
+    /// The built-in value.
+    pub fn default_value(&self) -> Value {
+        match self.kind {
+            Kind::Bool(on) => on.into(),
+            Kind::Int { default, .. } => default.into(),
+            Kind::Choice(words) => words.first().copied().unwrap_or_default().into(),
+            Kind::Text | Kind::Cron => "".into(),
+        }
+    }
+
+    /// Checks a value; the error completes "`key`: …".
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        match (self.kind, value) {
+            (Kind::Bool(_), Value::Bool(_)) | (Kind::Text, Value::String(_)) => Ok(()),
+            (Kind::Int { min, max, .. }, value) => match value.as_i64() {
+                Some(number) if (min..=max).contains(&number) => Ok(()),
+                Some(number) => Err(format!("{number} is outside {min} to {max}")),
+                None => {
+                    Err(format!("expected a whole number from {min} to {max}, found {}", describe(value)))
+                }
+            },
+            (Kind::Choice(words), Value::String(word)) if words.contains(&word.as_str()) => Ok(()),
+            (Kind::Choice(words), value) => {
+                Err(format!("expected one of {}, found {}", words.join(", "), describe(value)))
+            }
+            (Kind::Cron, Value::String(text)) => super::cron::six_fields(text).map(|_| ()),
+            (Kind::Bool(_), value) => Err(format!("expected true or false, found {}", describe(value))),
+            (Kind::Text | Kind::Cron, value) => Err(format!("expected a text, found {}", describe(value))),
+        }
+    }
+
+    /// Reads a value from a variable or the command line. What cannot be read stays a text, for [`Key::check`] to name.
+    pub fn parse(&self, text: &str) -> Value {
+        let trimmed = text.trim();
+        let parsed = match self.kind {
+            Kind::Bool(_) => match trimmed.to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Some(Value::Bool(true)),
+                "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
+                _ => None,
+            },
+            Kind::Int { .. } => trimmed.parse::<i64>().ok().map(Value::from),
+            Kind::Choice(_) => Some(trimmed.into()),
+            Kind::Text | Kind::Cron => None,
+        };
+        parsed.unwrap_or_else(|| text.into())
+    }
+
+    /// The schema of the value.
+    pub(super) fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Bool(_) => json!({"type": "boolean"}),
+            Kind::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Kind::Choice(words) => json!({"type": "string", "enum": words}),
+            Kind::Text | Kind::Cron => json!({"type": "string"}),
+        };
+        schema["default"] = self.default_value();
+        schema["description"] = self.doc.into();
+        schema
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        other => other.to_string().chars().take(60).collect(),
+    }
+}

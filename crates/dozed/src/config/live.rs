@@ -1,0 +1,79 @@
+//! The configuration in force, and how it changes while the program runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::{Config, ConfigError, Origin, Sources, set_in_file};
+
+/// The configuration in force. Variables and command line are those of the start; the file is read again.
+#[derive(Debug)]
+pub struct Live {
+    path: PathBuf,
+    flags: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
+    current: RwLock<Arc<Config>>,
+}
+
+impl Live {
+    /// Loads the configuration. A file that is not there counts as empty.
+    pub fn load(
+        path: PathBuf,
+        flags: BTreeMap<String, String>,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let names = super::KEYS.iter().flat_map(|key| key.env);
+        let env = names.filter_map(|name| env(name).map(|value| ((*name).to_owned(), value))).collect();
+        let config = read(&path, &flags, &env)?;
+        Ok(Self { path, flags, env, current: RwLock::new(Arc::new(config)) })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The configuration in force.
+    pub fn current(&self) -> Arc<Config> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the file again. When it is wrong the old configuration stays in force.
+    pub fn reload(&self) -> Result<Arc<Config>, ConfigError> {
+        let config = Arc::new(read(&self.path, &self.flags, &self.env)?);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&config);
+        Ok(config)
+    }
+
+    /// Sets keys in the file and puts them in force. A key that a variable or the command line decides is refused: it
+    /// would not be in force.
+    pub fn set(&self, changes: &BTreeMap<String, Value>) -> Result<Arc<Config>, ConfigError> {
+        let current = self.current();
+        for key in changes.keys() {
+            if let Some((_, origin @ (Origin::Env(_) | Origin::Flag))) = current.get(key) {
+                return Err(ConfigError::Overridden { key: key.clone(), origin: origin.clone() });
+            }
+        }
+        set_in_file(&self.path, changes.iter().map(|(key, value)| (key.as_str(), value)))?;
+        self.reload()
+    }
+}
+
+fn read(
+    path: &Path,
+    flags: &BTreeMap<String, String>,
+    env: &BTreeMap<String, String>,
+) -> Result<Config, ConfigError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
+    };
+    Config::load(&Sources {
+        flags,
+        env: &|name| env.get(name).cloned(),
+        file: text.as_deref().map(|text| (path, text)),
+    })
+}

@@ -1,0 +1,220 @@
+//! The table, its layers, and what is made from it.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::*;
+
+fn load(file: &str, env: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let env: BTreeMap<&str, &str> = env.iter().copied().collect();
+    let flags = flags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Config::load(&Sources {
+        flags: &flags,
+        env: &|name| env.get(name).map(|value| (*value).to_owned()),
+        file: Some((Path::new("/etc/doze.toml"), file)),
+    })
+}
+
+fn wrong(file: &str) -> Vec<String> {
+    match load(file, &[], &[]).unwrap_err() {
+        ConfigError::Wrong { problems } => problems.into_iter().map(|problem| problem.message).collect(),
+        other => vec![other.to_string()],
+    }
+}
+
+fn shown(config: &Config, name: &str) -> (Value, String) {
+    let (value, origin) = config.get(name).unwrap();
+    (value.clone(), origin.to_string())
+}
+
+#[test]
+fn the_table_is_sound() {
+    let mut names: Vec<&str> =
+        KEYS.iter().flat_map(|key| key.env.iter().copied().chain([key.name])).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "a name is used twice");
+    for key in KEYS {
+        key.check(&key.default_value()).unwrap();
+        assert!(key.doc.ends_with('.') && !key.env.is_empty(), "{}", key.name);
+        assert!(key.name.matches('.').count() <= 1, "{}", key.name);
+    }
+    for preset in ["doze", "openorc", "jiuwen", "office"] {
+        for (name, value) in keys::preset(preset) {
+            keys::find(name).unwrap().check(&value.to_value()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_stronger_layer_wins_and_is_named() {
+    let file = "preset = \"jiuwen\"\n[dream]\ninterval_seconds = 100\ncode = false\n";
+    let config = load(file, &[("DREAMING_INTERVAL", "200")], &[]).unwrap();
+    assert_eq!(shown(&config, "dream.enabled"), (json!(false), "preset jiuwen".into()));
+    assert_eq!(shown(&config, "dream.code"), (json!(false), "/etc/doze.toml".into()));
+    assert_eq!(shown(&config, "dream.interval_seconds"), (json!(200), "$DREAMING_INTERVAL".into()));
+    assert_eq!(shown(&config, "memory.enabled"), (json!(true), "built-in".into()));
+
+    let env = [("DREAMING_INTERVAL", "200"), ("DOZE_DREAM_INTERVAL_SECONDS", "300"), ("DOZE_PRESET", " ")];
+    let config = load(file, &env, &[("dream.enabled", "on")]).unwrap();
+    assert_eq!(shown(&config, "dream.interval_seconds").0, json!(300));
+    assert_eq!(shown(&config, "dream.enabled"), (json!(true), "command line".into()));
+    assert_eq!(config.settings().dream_interval.as_secs(), 300);
+}
+
+#[test]
+fn each_preset_restores_its_own_defaults() {
+    let of = |preset: &str| load(&format!("preset = \"{preset}\""), &[], &[]).unwrap().settings();
+    assert!(of("doze").memory_enabled && of("doze").dream_enabled && of("doze").embedder == "builtin");
+    assert!(!of("openorc").memory_enabled && !of("openorc").dream_enabled);
+    assert!(of("jiuwen").memory_enabled && !of("jiuwen").dream_enabled);
+    assert!(of("office").embedder == "off" && !of("office").dream_enabled);
+}
+
+#[test]
+fn everything_wrong_is_told_at_once_with_a_suggestion() {
+    let problems =
+        wrong("memory.enable = true\nextractor = \"gpt\"\ndream.interval_seconds = 0\nzzz = 1\npreset = 7\n");
+    assert_eq!(
+        problems,
+        [
+            "dream.interval_seconds: 0 is outside 1 to 31536000",
+            "extractor: expected one of off, rules, found \"gpt\"",
+            "there is no key \"memory.enable\"; did you mean \"memory.enabled\"?",
+            "preset: expected one of doze, openorc, jiuwen, office, found 7",
+            "there is no key \"zzz\"; `doze config schema` lists the keys",
+        ]
+    );
+    assert!(wrong("memory = 5")[0].contains("there is no key \"memory\""));
+    assert!(wrong("[dream]\ncron = \"often\"")[0].starts_with("dream.cron: "));
+    assert!(wrong("dream.interval_seconds = 2026-01-01")[0].contains("expected a whole number"));
+    assert!(wrong("dream.enabled = \"yes\"")[0].contains("expected true or false, found \"yes\""));
+    assert!(wrong("a = [")[0].starts_with("/etc/doze.toml is not TOML"));
+    let error = load("", &[("DOZE_DREAM_ENABLED", "maybe")], &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "$DOZE_DREAM_ENABLED: dream.enabled: expected true or false, found \"maybe\""
+    );
+}
+
+#[test]
+fn a_key_beside_its_own_prefix_stands_in_quotes_or_alone_in_its_table() {
+    let config = load("embedder = \"ort\"\n\"embedder.library\" = \"/l.so\"", &[], &[]).unwrap();
+    assert_eq!(config.settings().embedder_library, Some("/l.so".into()));
+    let config = load("[embedder]\nidle_seconds = 5", &[], &[]).unwrap();
+    assert_eq!(
+        (config.settings().embedder_idle.as_secs(), config.settings().embedder.as_str()),
+        (5, "builtin")
+    );
+}
+
+#[test]
+fn secrets_are_masked_when_shown() {
+    let key = ["AKIA", "QWERTYUIOPASDFGH"].concat();
+    let config = load(&format!("\"embedder.library\" = \"/opt/{key}\""), &[], &[]).unwrap();
+    let answer = config.answer();
+    assert!(!answer["embedder.library"].value.to_string().contains(&key));
+    assert_eq!(answer.len(), KEYS.len());
+}
+
+#[test]
+fn the_default_file_says_everything_and_changes_nothing() {
+    let built_in = load("", &[], &[]).unwrap();
+    assert_eq!(load(&default_file(), &[], &[]).unwrap(), built_in);
+    let taken: String = default_file()
+        .lines()
+        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let config = load(&taken, &[], &[]).unwrap();
+    assert_eq!(config.settings(), built_in.settings());
+    for key in KEYS {
+        assert_eq!(shown(&config, key.name).1, "/etc/doze.toml", "{} is not in the default file", key.name);
+    }
+}
+
+#[test]
+fn the_generated_files_have_not_drifted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
+    let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    for (name, made) in [("doze.toml", default_file()), ("doze.schema.json", schema)] {
+        let path = folder.join(name);
+        if std::env::var_os("UPDATE_CONFIG").is_some() {
+            fs::write(&path, &made).unwrap();
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == made, "config/{name} has drifted; run this test with UPDATE_CONFIG=1");
+    }
+}
+
+#[test]
+fn setting_a_key_keeps_comments_and_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sub/doze.toml");
+    let set = |key: &str, value: Value| set_in_file(&path, [(key, &value)]);
+    set("memory.enabled", json!(false)).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "[memory]\nenabled = false\n");
+
+    fs::write(&path, "# mine\nextractor = \"off\" # quiet\n\n[dream] # nightly\nenabled = true   # yes\n")
+        .unwrap();
+    set("extractor", json!("rules")).unwrap();
+    set("dream.enabled", json!(false)).unwrap();
+    set("dream.interval_seconds", json!(60)).unwrap();
+    set("embedder", json!("off")).unwrap();
+    set("embedder.idle_seconds", json!(9)).unwrap();
+    insta::assert_snapshot!(fs::read_to_string(&path).unwrap(), @r#"
+    # mine
+    extractor = "rules" # quiet
+    embedder = "off"
+    "embedder.idle_seconds" = 9
+
+    [dream] # nightly
+    enabled = false   # yes
+    interval_seconds = 60
+    "#);
+    let text = fs::read_to_string(&path).unwrap();
+    let settings = load(&text, &[], &[]).unwrap().settings();
+    assert_eq!((settings.embedder.as_str(), settings.embedder_idle.as_secs()), ("off", 9));
+
+    for (key, value) in [("dream.enabled", json!("x")), ("dreams", json!(1))] {
+        assert!(matches!(set(key, value).unwrap_err(), ConfigError::Wrong { .. }));
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), text, "a refused change writes nothing");
+
+    fs::write(&path, "[embedder]\nidle_seconds = 5\n").unwrap();
+    set("embedder", json!("off")).unwrap();
+    let settings = load(&fs::read_to_string(&path).unwrap(), &[], &[]).unwrap().settings();
+    assert_eq!((settings.embedder.as_str(), settings.embedder_idle.as_secs()), ("off", 5));
+}
+
+#[test]
+fn a_link_to_the_file_stays_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let (real, link) = (dir.path().join("real.toml"), dir.path().join("doze.toml"));
+    fs::write(&real, "").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    set_in_file(&link, [("dream.enabled", &json!(false))]).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("enabled = false"));
+}
+
+#[test]
+fn a_change_is_in_force_at_once_and_a_broken_file_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("doze.toml");
+    let env = |name: &str| (name == "DOZE_EXTRACTOR").then(|| "rules".to_owned());
+    let live = Live::load(path.clone(), BTreeMap::new(), &env).unwrap();
+    assert_eq!(live.current().settings().extractor, "rules");
+    let set = |key: &str, value: Value| live.set(&BTreeMap::from([(key.to_owned(), value)]));
+    assert!(!set("dream.enabled", json!(false)).unwrap().settings().dream_enabled);
+    assert!(!live.current().settings().dream_enabled);
+    let error = set("extractor", json!("off")).unwrap_err();
+    assert_eq!(error.to_string(), "extractor is set by $DOZE_EXTRACTOR, which is stronger than the file");
+
+    fs::write(&path, "dream.enabled = 3").unwrap();
+    assert!(live.reload().is_err());
+    assert!(!live.current().settings().dream_enabled);
+    fs::write(&path, "").unwrap();
+    assert!(live.reload().unwrap().settings().dream_enabled);
+}

@@ -1,0 +1,205 @@
+//! The engine with what keeps it company in this process: the dispatcher, the sweeper and the spool's drain.
+
+mod cron;
+mod spool;
+mod sweeper;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use doze_client::Spool;
+use doze_core::model::Mode;
+use doze_engine::{
+    EmbedderChoice, Engine, Environment, Options, Schedule, Surroundings, Switches, SystemEnvironment,
+    local_owner,
+};
+use doze_protocol::system::{ConfigAnswer, SpoolStatus};
+use doze_protocol::{Exit, WireError};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::config::{Live, Settings};
+use crate::dispatch::{Dispatch, Process, ProcessFacts};
+use crate::run::{Opening, StartError};
+use crate::server::{Handler, Peer};
+use spool::Drain;
+use sweeper::Sweeper;
+
+/// The variable that shifts the wall clock for trials, in seconds.
+const CLOCK_OFFSET: &str = "DOZE_CLOCK_OFFSET";
+
+/// Everything behind the socket.
+pub struct Daemon {
+    engine: Engine,
+    dispatch: Arc<Dispatch>,
+    sweeper: Sweeper,
+    drain: Drain,
+}
+
+impl Daemon {
+    /// Opens store and indexes and starts the threads. The lock is held by the caller.
+    pub fn open(opening: &Opening) -> Result<Self, StartError> {
+        let clock_offset = clock_offset()?;
+        let environment: Arc<dyn Environment> =
+            Arc::new(SystemEnvironment { clock_offset_seconds: clock_offset.unwrap_or(0) });
+        let settings = &opening.settings;
+        let paths = &opening.paths;
+        for folder in [&paths.data, &paths.cache] {
+            doze_client::create_private_dir(folder)
+                .map_err(|error| StartError::new(Exit::Internal, &error))?;
+        }
+        let options = Options {
+            store: paths.store(),
+            index: paths.index(),
+            cache_bytes: settings.store_cache_bytes,
+            embedder: embedder(settings),
+            model_idle: settings.embedder_idle,
+            surroundings: surroundings(),
+            switches: switches(settings),
+        };
+        let engine = Engine::open(options, environment)
+            .map_err(|error| StartError::new(Exit::Internal, &error).with_hint(error.hint.clone()))?;
+        let owner = local_owner(rustix::process::geteuid().as_raw());
+        let spool = Spool::new(&paths.spool);
+        let around = Around {
+            config: Arc::clone(&opening.config),
+            apply: Box::new(apply_to(engine.clone())),
+            spool: Spool::new(&paths.spool),
+            backups: paths.backups(),
+            clock_offset,
+        };
+        let dispatch = Arc::new(Dispatch::new(engine.clone(), owner.clone(), Arc::new(around)));
+        let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
+        let sweeper = Sweeper::start(engine.clone(), owner, settings.dream_cron.clone()).map_err(failed)?;
+        let drain = Drain::start(spool, Arc::clone(&dispatch)).map_err(failed)?;
+        Ok(Self { engine, dispatch, sweeper, drain })
+    }
+}
+
+impl Handler for Daemon {
+    fn methods(&self) -> Vec<String> {
+        Dispatch::methods().map(str::to_owned).collect()
+    }
+
+    fn call(&self, method: &str, params: Value, _peer: &Peer) -> Result<Value, WireError> {
+        self.dispatch.call(method, params)
+    }
+
+    fn reload(&self, settings: &Settings) {
+        self.engine.set_switches(switches(settings));
+        self.sweeper.reschedule(settings.dream_cron.clone());
+    }
+
+    fn close(&self) {
+        self.drain.stop();
+        self.sweeper.stop();
+        self.engine.close();
+    }
+}
+
+/// What the dispatcher asks of the process.
+struct Around {
+    config: Arc<Live>,
+    apply: Box<dyn Fn(&Settings) + Send + Sync>,
+    spool: Spool,
+    backups: PathBuf,
+    clock_offset: Option<i64>,
+}
+
+impl Process for Around {
+    fn facts(&self) -> ProcessFacts {
+        let level = self.spool.level();
+        ProcessFacts {
+            spool: SpoolStatus {
+                pending: level.files as u64,
+                bytes: level.bytes,
+                quarantined: level.quarantined as u64,
+            },
+            rss_bytes: resident_bytes(),
+            clock_offset: self.clock_offset,
+            problem: None,
+        }
+    }
+
+    fn config(&self, set: &BTreeMap<String, Value>) -> Result<ConfigAnswer, WireError> {
+        if set.is_empty() {
+            return Ok(self.config.current().answer());
+        }
+        let config =
+            self.config.set(set).map_err(|error| WireError::invalid("set", doze_engine::chain(&error)))?;
+        (self.apply)(&config.settings());
+        Ok(config.answer())
+    }
+
+    fn backup_path(&self) -> PathBuf {
+        let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        self.backups.join(format!("doze-{now}.redb"))
+    }
+}
+
+fn apply_to(engine: Engine) -> impl Fn(&Settings) + Send + Sync {
+    move |settings| engine.set_switches(switches(settings))
+}
+
+fn embedder(settings: &Settings) -> EmbedderChoice {
+    match (settings.embedder.as_str(), &settings.embedder_library) {
+        ("off", _) => EmbedderChoice::Off,
+        ("ort", Some(library)) => EmbedderChoice::Ort(library.clone()),
+        ("ort", None) => EmbedderChoice::Ort(PathBuf::from("libonnxruntime.so")),
+        _ => EmbedderChoice::BuiltIn,
+    }
+}
+
+fn switches(settings: &Settings) -> Switches {
+    let mut modes = Vec::new();
+    if settings.dream_code {
+        modes.push(Mode::Code);
+    }
+    if settings.dream_agent {
+        modes.push(Mode::Agent);
+    }
+    Switches {
+        memory_enabled: settings.memory_enabled,
+        prompt_search: settings.prompt_search,
+        brief_tokens: settings.brief_tokens,
+        schedule: Schedule {
+            enabled: settings.dream_enabled && settings.dream_extractor != "off" && !modes.is_empty(),
+            interval: SignedDuration::try_from(settings.dream_interval).unwrap_or(SignedDuration::MAX),
+            by_clock: settings.dream_cron.is_some(),
+            modes,
+        },
+    }
+}
+
+/// Reads the machine once: where home is and where temporary files go.
+fn surroundings() -> Surroundings {
+    let real = |path: PathBuf| {
+        let real = path.canonicalize().unwrap_or(path);
+        real.to_string_lossy().into_owned()
+    };
+    let home = std::env::home_dir().filter(|home| home.is_absolute()).map(real);
+    let temp_roots =
+        [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")].map(real).to_vec();
+    Surroundings { home, temp_roots }
+}
+
+fn clock_offset() -> Result<Option<i64>, StartError> {
+    let Ok(text) = std::env::var(CLOCK_OFFSET) else { return Ok(None) };
+    match text.trim().parse::<i64>() {
+        Ok(seconds) if seconds.unsigned_abs() < 200 * 365 * 24 * 3600 => Ok(Some(seconds)),
+        _ => Err(StartError {
+            exit: Exit::Config,
+            message: format!("{CLOCK_OFFSET}={text:?} is no number of seconds"),
+            hint: "unset it, or give seconds, as in DOZE_CLOCK_OFFSET=-86400".to_owned(),
+        }),
+    }
+}
+
+/// Resident memory of this process; 0 where the system does not tell.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}

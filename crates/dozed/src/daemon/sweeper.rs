@@ -1,0 +1,151 @@
+//! The thread that dreams: asks the engine whether it is time, sweeps, and sleeps until it is worth asking again.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use doze_core::model::OwnerId;
+use doze_engine::{DreamRequest, DreamVerdict, Engine};
+use jiff::Timestamp;
+use tracing::{debug, info, warn};
+
+use super::cron::Clock;
+
+/// The longest sleep: after a suspended night the question is asked again within minutes.
+const LONGEST: Duration = Duration::from_secs(600);
+/// The shortest sleep, so that a wrong clock never makes the thread spin.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// What wakes the sweeper.
+pub(super) enum Wake {
+    /// The wall-clock schedule says that it is time.
+    Due,
+    /// The configuration changed.
+    Look,
+    /// The process ends.
+    Stop,
+}
+
+/// The sweeping thread as others see it.
+pub(super) struct Sweeper {
+    wake: SyncSender<Wake>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    clock: Mutex<Option<Clock>>,
+}
+
+impl Sweeper {
+    /// Starts the thread, and the wall clock when a schedule is given.
+    pub(super) fn start(engine: Engine, owner: OwnerId, cron: Option<String>) -> std::io::Result<Self> {
+        let (wake, woken) = sync_channel(16);
+        let thread = std::thread::Builder::new()
+            .name("dream".into())
+            .spawn(move || Loop { engine, owner, busy_times: 0 }.run(&woken))?;
+        let sweeper = Self { wake, thread: Mutex::new(Some(thread)), clock: Mutex::new(None) };
+        sweeper.reschedule(cron);
+        Ok(sweeper)
+    }
+
+    /// Follows another schedule from now on.
+    pub(super) fn reschedule(&self, cron: Option<String>) {
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        if clock.as_ref().map(Clock::schedule) != cron.as_deref() {
+            *clock = cron.and_then(|schedule| Clock::start(schedule, self.wake.clone()));
+        }
+        self.send(Wake::Look);
+    }
+
+    /// Ends the thread; a sweep in the making is finished first, or left to the next start.
+    pub(super) fn stop(&self) {
+        drop(self.clock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.send(Wake::Stop);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+            && thread.join().is_err()
+        {
+            warn!("The dreaming thread had panicked");
+        }
+    }
+
+    fn send(&self, wake: Wake) {
+        match self.wake.try_send(wake) {
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+            Err(TrySendError::Full(wake)) => {
+                // Only an end is worth waiting for; the rest says what is queued already.
+                if matches!(wake, Wake::Stop) {
+                    let _ = self.wake.send(wake);
+                }
+            }
+        }
+    }
+}
+
+struct Loop {
+    engine: Engine,
+    owner: OwnerId,
+    /// Times in a row that a due sweep met a busy agent.
+    busy_times: u32,
+}
+
+impl Loop {
+    fn run(mut self, woken: &Receiver<Wake>) {
+        let mut is_due = false;
+        loop {
+            let sleep = self.look(&mut is_due);
+            match woken.recv_timeout(sleep) {
+                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Wake::Due) => is_due = true,
+                Ok(Wake::Look) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Asks, sweeps if it is time, and answers how long to sleep.
+    fn look(&mut self, is_due: &mut bool) -> Duration {
+        let verdict = match self.engine.dream_verdict(&self.owner, *is_due, self.busy_times) {
+            Ok(verdict) => verdict,
+            Err(error) => {
+                warn!(error = %doze_engine::chain(&error), "It is not known whether to dream");
+                return LONGEST;
+            }
+        };
+        match verdict {
+            DreamVerdict::Run => {
+                *is_due = false;
+                self.busy_times = 0;
+                self.sweep();
+                SHORTEST
+            }
+            DreamVerdict::Wait { until, why_not } => {
+                debug!(why_not, "No dream now");
+                if why_not.contains("at work") {
+                    self.busy_times = self.busy_times.saturating_add(1);
+                }
+                until.map_or(LONGEST, time_to).clamp(SHORTEST, LONGEST)
+            }
+        }
+    }
+
+    fn sweep(&self) {
+        let started = Timestamp::now();
+        match self.engine.dream(&self.owner, &DreamRequest::default()) {
+            Ok(dream) => {
+                info!(
+                    id = dream.id.as_str(),
+                    result = dream.result.as_str(),
+                    reason = dream.reason,
+                    "Dreamt"
+                );
+            }
+            Err(error) => {
+                warn!(error = %doze_engine::chain(&error), "A dream broke off");
+                if let Err(error) = self.engine.note_failed_dream(&self.owner, started) {
+                    warn!(error = %doze_engine::chain(&error), "The failed dream was not noted");
+                }
+            }
+        }
+    }
+}
+
+fn time_to(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+}

@@ -1,0 +1,66 @@
+//! `dream.*`.
+
+use doze_core::model::{DreamId, Mode};
+use doze_engine::DreamRequest;
+use doze_protocol::dream::{DreamStatus, IdParams, LogParams, RunParams, UndoAnswer};
+use doze_protocol::{List, WireError, parse_params};
+use serde_json::Value;
+
+use super::{Dispatch, answer, given, told, wire};
+
+impl Dispatch {
+    pub(super) fn dream_run(&self, params: Value) -> Result<Value, WireError> {
+        let params: RunParams = parse_params(params)?;
+        let request = DreamRequest {
+            mode: given::word::<Mode>("mode", params.mode.as_ref())?,
+            project: params.project.or(params.cwd),
+            dry_run: params.dry_run,
+            by_hand: true,
+        };
+        let dream = self.engine.dream(&self.owner, &request).map_err(told)?;
+        answer(&wire::dream(&dream))
+    }
+
+    pub(super) fn dream_status(&self, _: Value) -> Result<Value, WireError> {
+        answer(&self.dream_state()?)
+    }
+
+    pub(super) fn dream_state(&self) -> Result<DreamStatus, WireError> {
+        let status = self.engine.dream_status(&self.owner).map_err(told)?;
+        Ok(DreamStatus {
+            last: status.last.map(|at| at.to_string()),
+            next: status.next.map(|at| at.to_string()),
+            last_result: status.last_result.map(|result| result.to_string()),
+            why_not: status.why_not,
+            last_id: status.last_id.map(|id| id.to_string()),
+            running: status.running,
+            waiting: status.waiting,
+        })
+    }
+
+    pub(super) fn dream_log(&self, params: Value) -> Result<Value, WireError> {
+        let params: LogParams = parse_params(params)?;
+        let limit = given::limit(params.limit, 20, 500)?;
+        let dreams = self.engine.dreams(&self.owner, limit).map_err(told)?;
+        answer(&List { items: dreams.iter().map(wire::dream_item).collect(), next: None })
+    }
+
+    pub(super) fn dream_show(&self, params: Value) -> Result<Value, WireError> {
+        let params: IdParams = parse_params(params)?;
+        let id = params.id.map(DreamId::new);
+        let dream = self.engine.dream_record(&self.owner, id.as_ref()).map_err(told)?;
+        answer(&wire::dream(&dream))
+    }
+
+    pub(super) fn dream_undo(&self, params: Value) -> Result<Value, WireError> {
+        let params: IdParams = parse_params(params)?;
+        let id = params.id.map(DreamId::new);
+        let undone = self.engine.undo_dream(&self.owner, id.as_ref()).map_err(told)?;
+        answer(&UndoAnswer {
+            id: undone.id.to_string(),
+            undone_at: undone.undone_at.to_string(),
+            restored: undone.restored.iter().map(ToString::to_string).collect(),
+            left: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! From the wire to the engine and back: reads parameters, calls one operation, writes its answer. No logic lives
+//! here; wire types and engine types only meet in this folder.
+
+mod dream;
+mod given;
+mod memory;
+mod project;
+mod recall;
+mod session;
+mod system;
+mod wire;
+mod work;
+
+use std::sync::Arc;
+
+use doze_core::model::OwnerId;
+use doze_engine::{Engine, EngineError, Problem};
+use doze_protocol::{ErrorKind, WireError, method};
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use system::{Process, ProcessFacts};
+
+/// Answers the methods of the protocol with an engine.
+pub(crate) struct Dispatch {
+    engine: Engine,
+    owner: OwnerId,
+    process: Arc<dyn Process>,
+}
+
+impl Dispatch {
+    /// Serves one owner: over the socket that is the user the daemon runs as.
+    pub(crate) fn new(engine: Engine, owner: OwnerId, process: Arc<dyn Process>) -> Self {
+        Self { engine, owner, process }
+    }
+
+    /// The methods it answers.
+    pub(crate) fn methods() -> impl Iterator<Item = &'static str> {
+        METHODS.iter().map(|(name, _)| *name)
+    }
+
+    /// Calls one method. Blocks until the answer is final; what it answers about is durable.
+    pub(crate) fn call(&self, name: &str, params: Value) -> Result<Value, WireError> {
+        match METHODS.iter().find(|(known, _)| *known == name) {
+            Some((_, operation)) => operation(self, params),
+            None => Err(WireError::unknown_method(name)),
+        }
+    }
+}
+
+type Operation = fn(&Dispatch, Value) -> Result<Value, WireError>;
+
+/// Every method with what answers it. `hello` and `stop` are the server's own.
+const METHODS: &[(&str, Operation)] = &[
+    (method::SESSION_APPEND, Dispatch::session_append),
+    (method::SESSION_COMMIT, Dispatch::session_commit),
+    (method::SESSION_LIST, Dispatch::session_list),
+    (method::SESSION_GET, Dispatch::session_get),
+    (method::SESSION_PREVIEW, Dispatch::session_preview),
+    (method::WORK_SET, Dispatch::work_set),
+    (method::WORK_GET, Dispatch::work_get),
+    (method::WORK_LIST, Dispatch::work_list),
+    (method::WORK_CLEAR, Dispatch::work_clear),
+    (method::TASK_SET, Dispatch::task_set),
+    (method::TASK_LIST, Dispatch::task_list),
+    (method::RECALL_SEARCH, Dispatch::recall_search),
+    (method::RECALL_BRIEF, Dispatch::recall_brief),
+    (method::RECALL_PROMPT, Dispatch::recall_prompt),
+    (method::RECALL_RECOVER, Dispatch::recall_recover),
+    (method::RECALL_CONTEXT, Dispatch::recall_context),
+    (method::RECALL_ROSTER, Dispatch::recall_roster),
+    (method::MEMORY_ADD, Dispatch::memory_add),
+    (method::MEMORY_GET, Dispatch::memory_get),
+    (method::MEMORY_LIST, Dispatch::memory_list),
+    (method::MEMORY_EDIT, Dispatch::memory_edit),
+    (method::MEMORY_PIN, Dispatch::memory_pin),
+    (method::MEMORY_FEEDBACK, Dispatch::memory_feedback),
+    (method::MEMORY_CONFIRM, Dispatch::memory_confirm),
+    (method::MEMORY_REVIEW, Dispatch::memory_review),
+    (method::MEMORY_FORGET, Dispatch::memory_forget),
+    (method::MEMORY_REINSTATE, Dispatch::memory_reinstate),
+    (method::MEMORY_WHY, Dispatch::memory_why),
+    (method::DREAM_RUN, Dispatch::dream_run),
+    (method::DREAM_STATUS, Dispatch::dream_status),
+    (method::DREAM_LOG, Dispatch::dream_log),
+    (method::DREAM_SHOW, Dispatch::dream_show),
+    (method::DREAM_UNDO, Dispatch::dream_undo),
+    (method::PROJECT_LIST, Dispatch::project_list),
+    (method::PROJECT_SHOW, Dispatch::project_show),
+    (method::PROJECT_MERGE, Dispatch::project_merge),
+    (method::PROJECT_SPLIT, Dispatch::project_split),
+    (method::PROJECT_MOVE, Dispatch::project_move),
+    (method::PROJECT_IGNORE, Dispatch::project_ignore),
+    (method::PROJECT_FORGET, Dispatch::project_forget),
+    (method::PAUSE, Dispatch::pause),
+    (method::RESUME, Dispatch::resume),
+    (method::STATUS, Dispatch::status),
+    (method::CONFIG, Dispatch::config),
+    (method::IMPORT, Dispatch::import),
+    (method::BACKUP, Dispatch::backup),
+    (method::EVENTS, Dispatch::events),
+];
+
+/// An answer as JSON.
+fn answer<T: Serialize>(value: &T) -> Result<Value, WireError> {
+    serde_json::to_value(value).map_err(|error| {
+        tracing::error!(%error, "an answer cannot be written");
+        WireError::internal("the answer cannot be written")
+    })
+}
+
+/// An engine's error in the words of the wire. Details go to the log.
+fn told(error: EngineError) -> WireError {
+    let kind = match error.problem {
+        Problem::NotFound => ErrorKind::NotFound,
+        Problem::Invalid => ErrorKind::Invalid,
+        Problem::TooLarge => ErrorKind::TooLarge,
+        Problem::Refused => ErrorKind::Refused,
+        Problem::Busy => ErrorKind::Busy,
+        Problem::Unavailable => ErrorKind::Unavailable,
+        Problem::Internal => ErrorKind::Internal,
+    };
+    if matches!(kind, ErrorKind::Internal | ErrorKind::Unavailable) {
+        tracing::warn!(error = %doze_engine::chain(&error), "an operation failed");
+    }
+    let wire = WireError::new(kind, error.message);
+    if error.hint.is_empty() { wire } else { wire.with_hint(error.hint) }
+}

@@ -1,0 +1,143 @@
+//! `recall.*`.
+
+use doze_core::model::{AgentId, Kind};
+use doze_core::rank::Profile;
+use doze_core::render::recovery;
+use doze_engine::{BriefRequest, ContextRequest, RecoverRequest, SearchRequest, SemanticState};
+use doze_protocol::recall::{
+    BriefParams, ContextParams, LegacyMessage, LegacyRecovery, PromptParams, RecoverAnswer, RecoverParams,
+    RosterParams, SearchAnswer, SearchParams,
+};
+use doze_protocol::{WireError, parse_params};
+use serde_json::Value;
+
+use super::{Dispatch, answer, given, told, wire};
+
+impl Dispatch {
+    pub(super) fn recall_search(&self, params: Value) -> Result<Value, WireError> {
+        let params: SearchParams = parse_params(params)?;
+        let request = SearchRequest {
+            reader: given::reader(params.agent.as_ref(), params.cwd, params.project, params.spaces.as_ref())?,
+            everywhere: params.everywhere,
+            query: params.query,
+            kinds: given::words::<Kind>("kinds", params.kinds.as_ref())?,
+            profile: given::word::<Profile>("profile", params.profile.as_ref())?.unwrap_or(Profile::Default),
+            limit: given::limit(params.limit, 10, 100)?,
+            since: given::since(params.since.as_ref())?,
+            until: given::until(params.until.as_ref())?,
+            superseded: params.superseded,
+            history: params.history,
+        };
+        let found = self.engine.search(&self.owner, &request).map_err(told)?;
+        let semantic = match found.semantic {
+            SemanticState::On => "on",
+            SemanticState::Off => "off",
+            SemanticState::Loading => "loading",
+            SemanticState::Timeout => "timeout",
+            SemanticState::Failed => "failed",
+        };
+        answer(&SearchAnswer {
+            hits: found.hits.iter().map(|hit| wire::hit(hit, params.explain)).collect(),
+            took_ms: u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX),
+            lexical: if found.lexical_failed { "failed" } else { "on" }.to_owned(),
+            semantic: semantic.to_owned(),
+        })
+    }
+
+    pub(super) fn recall_brief(&self, params: Value) -> Result<Value, WireError> {
+        let params: BriefParams = parse_params(params)?;
+        if params.last {
+            let told = self.engine.last_brief(&self.owner, params.session.as_deref()).map_err(told)?;
+            return answer(&wire::text(&told));
+        }
+        let budget = params.budget.map(|budget| usize::try_from(budget).unwrap_or(usize::MAX));
+        let request = BriefRequest {
+            reader: given::reader(params.agent.as_ref(), params.cwd, params.project, None)?,
+            budget,
+            session: params.session,
+            source: params.source,
+            inject: params.inject,
+        };
+        let brief = self.engine.brief(&self.owner, &request).map_err(told)?;
+        answer(&wire::text(&brief))
+    }
+
+    pub(super) fn recall_prompt(&self, params: Value) -> Result<Value, WireError> {
+        let params: PromptParams = parse_params(params)?;
+        let reader = given::reader(params.agent.as_ref(), params.cwd, None, None)?;
+        let found = self
+            .engine
+            .prompt(&self.owner, &reader, params.session.as_deref(), &params.prompt)
+            .map_err(told)?;
+        answer(&wire::text(&found))
+    }
+
+    pub(super) fn recall_recover(&self, params: Value) -> Result<Value, WireError> {
+        let params: RecoverParams = parse_params(params)?;
+        let wants_legacy = params.legacy.is_some();
+        let request = RecoverRequest {
+            reader: given::reader(Some(&params.agent), params.cwd, params.project, None)?,
+            session: params.session,
+            legacy: params.legacy.map(legacy),
+        };
+        let found = self.engine.recover(&self.owner, &request).map_err(told)?;
+        let legacy = found.parts.as_ref().filter(|_| wants_legacy).map(old_form);
+        answer(&RecoverAnswer {
+            text: found.told.text,
+            tokens: found.told.tokens as u64,
+            memories: Vec::new(),
+            session: found.session,
+            task: found.parts.map(|parts| parts.task).filter(|task| !task.is_empty()),
+            work: found.work.as_ref().map(wire::work),
+            summary: found.summary.as_ref().map(wire::commit_summary),
+            others: found.others,
+            legacy,
+        })
+    }
+
+    pub(super) fn recall_context(&self, params: Value) -> Result<Value, WireError> {
+        let params: ContextParams = parse_params(params)?;
+        let request =
+            ContextRequest { reader: given::reader(Some(&params.agent), params.cwd, params.project, None)? };
+        let context = self.engine.context(&self.owner, &request).map_err(told)?;
+        answer(&wire::text(&context))
+    }
+
+    pub(super) fn recall_roster(&self, params: Value) -> Result<Value, WireError> {
+        let params: RosterParams = parse_params(params)?;
+        let reader = given::reader(None, params.cwd, params.project, None)?;
+        let agents: Vec<AgentId> =
+            params.agents.map(|lines| lines.0).unwrap_or_default().into_iter().map(AgentId::new).collect();
+        let roster = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
+        answer(&wire::text(&roster))
+    }
+}
+
+fn legacy(given: LegacyRecovery) -> recovery::LegacyRecovery {
+    recovery::LegacyRecovery {
+        original_task: given.original_task,
+        phase: given.phase,
+        last_result: given.last_result,
+        recent_messages: given
+            .recent_messages
+            .unwrap_or_default()
+            .into_iter()
+            .map(|message| recovery::LegacyMessage { from_user: message.role == "user", text: message.text })
+            .collect(),
+    }
+}
+
+/// The old RecoveryContext, made of what is known now.
+fn old_form(parts: &recovery::Recovery) -> LegacyRecovery {
+    let messages = parts.messages.iter().map(|message| LegacyMessage {
+        role: if message.from_user { "user" } else { "assistant" }.to_owned(),
+        text: message.text.clone(),
+    });
+    let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    LegacyRecovery {
+        original_task: some(&parts.task),
+        phase: some(&parts.phase),
+        last_result: some(&parts.what),
+        recent_messages: Some(messages.collect::<Vec<_>>()).filter(|messages| !messages.is_empty()),
+    }
+}

@@ -1,0 +1,178 @@
+//! Upkeep: `status`, `pause`, `resume`, `config`, `import`, `backup`, `events`.
+
+use std::collections::BTreeMap;
+
+use doze_engine::{ImportRequest, Status};
+use doze_protocol::system::{
+    BackupAnswer, BackupParams, ChangeItem, ConfigAnswer, ConfigParams, EngineStatus, EventsAnswer,
+    EventsParams, ExtractionStatus, ImportAnswer, ImportParams, IndexStatus, ModelStatus, PauseAnswer,
+    PauseParams, QueueStatus, SpoolStatus, StatusAnswer,
+};
+use doze_protocol::{PROTOCOL, WireError, parse_params};
+use serde_json::Value;
+
+use super::{Dispatch, answer, given, told};
+
+/// What only the process knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProcessFacts {
+    /// Commits in the spool.
+    pub(crate) spool: SpoolStatus,
+    /// Resident memory, in bytes.
+    pub(crate) rss_bytes: u64,
+    /// The clock's offset for trials, in seconds.
+    pub(crate) clock_offset: Option<i64>,
+    /// Something a person should hear of.
+    pub(crate) problem: Option<String>,
+}
+
+/// The process around the engine.
+pub(crate) trait Process: Send + Sync {
+    /// Facts for `status`.
+    fn facts(&self) -> ProcessFacts;
+    /// Changes settings, in force when this returns, and answers all of them.
+    fn config(&self, set: &BTreeMap<String, Value>) -> Result<ConfigAnswer, WireError>;
+    /// Where a backup goes when the caller names no place.
+    fn backup_path(&self) -> std::path::PathBuf;
+}
+
+impl Dispatch {
+    pub(super) fn status(&self, _: Value) -> Result<Value, WireError> {
+        let status = self.engine.status(&self.owner).map_err(told)?;
+        let facts = self.process.facts();
+        answer(&StatusAnswer {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            pid: std::process::id(),
+            ready: true,
+            memories: status.memories,
+            sessions: status.sessions,
+            projects: status.projects,
+            queue: QueueStatus::default(),
+            extraction: ExtractionStatus {
+                sentence:
+                    "Facts are found by rules at each commit and in dreams; no model reads your sessions."
+                        .to_owned(),
+                extractor: "rules".to_owned(),
+                ..ExtractionStatus::default()
+            },
+            dream: self.dream_state()?,
+            index: index(&status),
+            model: model(&status),
+            engine: EngineStatus { builtin: "on".to_owned(), external: None },
+            spool: facts.spool,
+            store_bytes: status.store_bytes,
+            rss_bytes: facts.rss_bytes,
+            problem: problem(&status).or(facts.problem),
+            http: None,
+            paused_until: status.paused_until.map(|until| until.to_string()),
+            clock_offset: facts.clock_offset,
+        })
+    }
+
+    pub(super) fn pause(&self, params: Value) -> Result<Value, WireError> {
+        let params: PauseParams = parse_params(params)?;
+        let until = self.engine.pause(&self.owner, params.duration.map(|span| span.seconds)).map_err(told)?;
+        answer(&PauseAnswer { paused: true, paused_until: Some(until.to_string()) })
+    }
+
+    pub(super) fn resume(&self, _: Value) -> Result<Value, WireError> {
+        self.engine.resume(&self.owner).map_err(told)?;
+        answer(&PauseAnswer { paused: false, paused_until: None })
+    }
+
+    pub(super) fn config(&self, params: Value) -> Result<Value, WireError> {
+        let params: ConfigParams = parse_params(params)?;
+        answer(&self.process.config(&params.set)?)
+    }
+
+    pub(super) fn import(&self, params: Value) -> Result<Value, WireError> {
+        let params: ImportParams = parse_params(params)?;
+        match params.format.as_deref() {
+            None | Some("auto" | "transcripts") => {}
+            Some(other) => {
+                return Err(WireError::invalid(
+                    "format",
+                    format!("{other:?} cannot be imported, only auto and transcripts"),
+                ));
+            }
+        }
+        let request = ImportRequest {
+            path: params.path,
+            cwd: params.cwd,
+            agent: params.agent.as_ref().map(given::agent),
+            since: given::since(params.since.as_ref())?,
+        };
+        let done = self.engine.import(&self.owner, &request).map_err(told)?;
+        answer(&ImportAnswer {
+            read: done.read,
+            added: done.added,
+            known: done.known,
+            damaged: done.damaged,
+            redacted: done.redacted,
+        })
+    }
+
+    pub(super) fn backup(&self, params: Value) -> Result<Value, WireError> {
+        let params: BackupParams = parse_params(params)?;
+        let path = params.path.map_or_else(|| self.process.backup_path(), Into::into);
+        let done = self.engine.backup(&path).map_err(told)?;
+        answer(&BackupAnswer {
+            path: path.to_string_lossy().into_owned(),
+            bytes: done.bytes,
+            seq: done.seq,
+            sha256: done.sha256,
+        })
+    }
+
+    pub(super) fn events(&self, params: Value) -> Result<Value, WireError> {
+        let params: EventsParams = parse_params(params)?;
+        let limit = given::limit(params.limit, 100, 1_000)?;
+        let page = self.engine.events_since(&self.owner, params.since.unwrap_or(0), limit).map_err(told)?;
+        answer(&EventsAnswer {
+            items: page
+                .items
+                .into_iter()
+                .map(|item| ChangeItem {
+                    seq: item.seq,
+                    at: None,
+                    record: item.record.to_owned(),
+                    op: item.op.to_owned(),
+                    id: item.id,
+                })
+                .collect(),
+            next: page.next,
+            missed: page.missed,
+        })
+    }
+}
+
+fn index(status: &Status) -> IndexStatus {
+    IndexStatus {
+        lexical_seq: status.index.lexical_seq,
+        vector_seq: status.index.vector_seq,
+        seq: status.seq,
+    }
+}
+
+fn model(status: &Status) -> ModelStatus {
+    let id = status.index.model.as_ref();
+    ModelStatus {
+        id: id.map(|id| id.name.clone()),
+        state: status.index.model_state.to_owned(),
+        dim: id.and_then(|id| u32::try_from(id.dim).ok()),
+        sha256: id.map(|id| id.sha256.clone()),
+    }
+}
+
+/// The one thing a person should do first, if there is one.
+fn problem(status: &Status) -> Option<String> {
+    if let Some(reason) = &status.not_writable {
+        return Some(format!("nothing can be written: {reason}"));
+    }
+    if status.quarantined > 0 {
+        return Some(format!("{} damaged records are left out of answers", status.quarantined));
+    }
+    (!status.index.model_reason.is_empty())
+        .then(|| format!("the embedding model failed: {}", status.index.model_reason))
+}

@@ -1,0 +1,107 @@
+//! One connection: lines in, answers out, in order.
+
+use std::sync::Arc;
+
+use doze_protocol::{Response, WireError, code};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
+use tracing::debug;
+
+use super::call::Caller;
+use super::frames::{Frame, Frames};
+use super::{Peer, Shared};
+
+/// Bytes read at a time. What a caller sends ahead beyond this stays in the kernel until its turn comes.
+const PIECE: usize = 16 * 1024;
+
+/// What came next on a connection.
+enum Input {
+    Frame(Frame),
+    /// The caller said no more; `true` when it broke off inside a line.
+    End(bool),
+    /// A line took too long.
+    TimedOut,
+}
+
+/// Serves one caller until it leaves, misbehaves, or the server ends.
+pub(super) async fn serve<S>(shared: Arc<Shared>, mut stream: S, peer: Peer)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut frames = Frames::new(shared.limits.frame_bytes);
+    let mut caller = Caller::new(Arc::clone(&shared), peer);
+    loop {
+        let input = tokio::select! {
+            biased;
+            () = shared.shutdown.begun() => break,
+            input = read(&mut stream, &mut frames, &shared) => input,
+        };
+        let (answer, goes_on) = match input {
+            Input::Frame(Frame::Line(line)) => (caller.answer(line).await, true),
+            Input::Frame(Frame::TooLong) => {
+                (Some(failure(WireError::frame_too_large(shared.limits.frame_bytes))), true)
+            }
+            Input::End(false) => break,
+            Input::End(true) => (Some(failure(incomplete("the line has no end"))), false),
+            Input::TimedOut => (Some(failure(incomplete("the line took too long"))), false),
+        };
+        if let Some(line) = answer {
+            match tokio::time::timeout(shared.limits.write_time, stream.write_all(&line)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    debug!(error = %error, "A caller left before its answer");
+                    break;
+                }
+                Err(_) => {
+                    debug!(client = caller.name(), "A caller does not read its answers");
+                    break;
+                }
+            }
+        }
+        if caller.wants_stop() {
+            // Only now, so that the answer to `stop` is out.
+            shared.shutdown.begin();
+        }
+        if !goes_on {
+            break;
+        }
+    }
+    let _ = stream.shutdown().await;
+}
+
+/// The next frame. May be dropped at any point without losing bytes.
+async fn read<S: AsyncRead + Unpin>(stream: &mut S, frames: &mut Frames, shared: &Shared) -> Input {
+    let mut piece = vec![0; PIECE];
+    let deadline = Instant::now() + shared.limits.frame_time;
+    loop {
+        if let Some(frame) = frames.next() {
+            return Input::Frame(frame);
+        }
+        // A timer runs only while a line is in the making: silent callers cost no wake-ups.
+        let read = if frames.is_open() {
+            match tokio::time::timeout_at(deadline, stream.read(&mut piece)).await {
+                Ok(read) => read,
+                Err(_) => return Input::TimedOut,
+            }
+        } else {
+            stream.read(&mut piece).await
+        };
+        match read {
+            Ok(0) => return Input::End(frames.is_open()),
+            Ok(size) => frames.push(&piece[..size]),
+            Err(error) => {
+                debug!(error = %error, "A connection broke");
+                return Input::End(false);
+            }
+        }
+    }
+}
+
+fn incomplete(message: &str) -> WireError {
+    WireError::bad_request(code::PARSE, message)
+}
+
+fn failure(error: WireError) -> Vec<u8> {
+    Response::new(Value::Null, Err(error)).to_line()
+}

@@ -1,0 +1,52 @@
+//! Signals, each turned into one call.
+
+use std::io;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// TERM or INT: finish what was begun, then end.
+    Drain,
+    /// QUIT, or TERM or INT a second time: end at once. The store is safe at every moment.
+    Now,
+    /// HUP: read the configuration again.
+    Reload,
+}
+
+/// Calls `act` from a thread of its own for every signal, until the handle is closed. The thread sleeps in between.
+pub(crate) fn watch(mut act: impl FnMut(Request) + Send + 'static) -> io::Result<Handle> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])?;
+    let handle = signals.handle();
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut asked = false;
+        for signal in signals.forever() {
+            act(request(signal, &mut asked));
+        }
+    })?;
+    Ok(handle)
+}
+
+fn request(signal: i32, asked: &mut bool) -> Request {
+    match signal {
+        SIGHUP => Request::Reload,
+        SIGQUIT => Request::Now,
+        _ if std::mem::replace(asked, true) => Request::Now,
+        _ => Request::Drain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_request_to_end_means_now() {
+        let mut asked = false;
+        let answers = [SIGHUP, SIGTERM, SIGHUP, SIGINT].map(|signal| request(signal, &mut asked));
+        assert_eq!(answers, [Request::Reload, Request::Drain, Request::Reload, Request::Now]);
+        assert_eq!(request(SIGQUIT, &mut false), Request::Now);
+    }
+}
