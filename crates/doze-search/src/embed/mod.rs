@@ -13,3 +13,6 @@ pub use rten::RtenEmbedder;
 pub use service::{
     Done, EmbedOptions, EmbedService, Factory, ModelPhase, ModelState, QueryEmbedding, Submitted,
 };
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -104,6 +104,8 @@ pub struct ModelState {
     pub reason: String,
     /// Documents that wait.
     pub waiting: usize,
+    /// Queries that wait.
+    pub queries: usize,
 }
 
 struct Query {
@@ -197,11 +199,14 @@ impl EmbedService {
         match answer.recv_timeout(deadline) {
             Ok(Ok(vector)) => QueryEmbedding::Ready(vector),
             Ok(Err(reason)) => QueryEmbedding::Failed(reason),
-            Err(RecvTimeoutError::Disconnected) => QueryEmbedding::Off,
-            Err(RecvTimeoutError::Timeout) if shared.lanes().phase == ModelPhase::Loading => {
-                QueryEmbedding::Loading
+            Err(_) => {
+                let lanes = shared.lanes();
+                match lanes.phase {
+                    _ if lanes.stop => QueryEmbedding::Off,
+                    ModelPhase::Loading => QueryEmbedding::Loading,
+                    _ => QueryEmbedding::Timeout,
+                }
             }
-            Err(RecvTimeoutError::Timeout) => QueryEmbedding::Timeout,
         }
     }
 
@@ -229,11 +234,18 @@ impl EmbedService {
     /// Which model it is and where.
     pub fn state(&self) -> ModelState {
         match &self.shared {
-            None => ModelState { id: None, state: ModelPhase::Off, reason: String::new(), waiting: 0 },
+            None => {
+                ModelState { id: None, state: ModelPhase::Off, reason: String::new(), waiting: 0, queries: 0 }
+            }
             Some(shared) => {
                 let lanes = shared.lanes();
-                let (reason, waiting) = (lanes.reason.clone(), lanes.documents.len());
-                ModelState { id: Some(shared.options.id.clone()), state: lanes.phase, reason, waiting }
+                ModelState {
+                    id: Some(shared.options.id.clone()),
+                    state: lanes.phase,
+                    reason: lanes.reason.clone(),
+                    waiting: lanes.documents.len(),
+                    queries: lanes.queries.len(),
+                }
             }
         }
     }

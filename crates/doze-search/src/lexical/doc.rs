@@ -71,9 +71,9 @@ pub struct Doc {
     pub status: Option<Status>,
     /// The kind of a memory.
     pub memory_kind: Option<Kind>,
-    /// One line; weighs twice (S1.24).
+    /// One line; weighs twice (S1.24). The first 4 KiB are indexed.
     pub title: String,
-    /// The text.
+    /// The text. The first 256 KiB are indexed.
     pub body: String,
     /// The time of the event it came from, in milliseconds since 1970.
     pub at_ms: i64,
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(DocRef::parse(&memory_doc_id("0192")), Some(DocRef::Memory("0192".into())));
         assert_eq!(DocRef::parse(&summary_doc_id(&key)), Some(DocRef::Summary(key.clone())));
         assert_eq!(DocRef::parse(&event_doc_id(&key, 7)), Some(DocRef::Event(key, 7)));
-        for id in ["", "m", "x:1", "s:only", "e:a\0b", "e:a\0b\0c", "e:a\0b\07\08", "m:a\0b"] {
+        for id in ["", "m", "x:1", "s:only", "e:a\0b", "e:a\0b\0c", "e:a\0b\x007\x008", "m:a\0b"] {
             assert_eq!(DocRef::parse(id), None, "{id:?}");
         }
     }

@@ -26,7 +26,7 @@ pub use doc::{
     memory_doc_id, summary_doc_id,
 };
 use stats::Stats;
-use tail::Tail;
+use tail::{Counted, Tail};
 
 use crate::text::analyzer;
 
@@ -117,6 +117,9 @@ impl Lexical {
     /// A commit failed; the changes stay visible and the next commit tries again.
     pub fn apply(&self, changes: Vec<DocChange>, seq: u64) -> Result<(), IndexError> {
         let mut writer = self.writer();
+        let mut analyzer = analyzer();
+        let changes: Vec<Counted> =
+            changes.into_iter().map(|change| Counted::new(change, &mut analyzer)).collect();
         let is_full = {
             let mut state = self.write();
             let State { disk, tail, visible_seq, .. } = &mut *state;
@@ -126,8 +129,7 @@ impl Lexical {
                     .doc_freq(&Term::from_field_text(disk.fields.key, key))
                     .map_or(true, |freq| freq > 0)
             };
-            let mut analyzer = analyzer();
-            changes.into_iter().for_each(|change| tail.apply(change, &mut analyzer, on_disk));
+            changes.into_iter().for_each(|change| tail.apply(change, on_disk));
             *visible_seq = seq.max(*visible_seq);
             tail.len() >= COMMIT_CHANGES || tail.bytes() >= COMMIT_BYTES
         };
@@ -274,3 +276,6 @@ fn current(
     }
     Ok(hits)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,11 @@ use super::doc::{Doc, DocChange, LexicalHit, LexicalQuery};
 use super::schema::{key, session_key, session_of};
 use super::stats::Stats;
 
+/// The first so many bytes of a title are indexed.
+const MAX_TITLE_BYTES: usize = 4 << 10;
+/// The first so many bytes of a body are indexed: nobody looks for the end of a megabyte of tool output.
+const MAX_BODY_BYTES: usize = 256 << 10;
+
 /// A document in memory, counted.
 #[derive(Debug)]
 pub(super) struct TailDoc {
@@ -23,7 +28,9 @@ pub(super) struct TailDoc {
 }
 
 impl TailDoc {
-    fn new(doc: Doc, analyzer: &mut TextAnalyzer) -> Self {
+    fn new(mut doc: Doc, analyzer: &mut TextAnalyzer) -> Self {
+        doc.title.truncate(doc.title.floor_char_boundary(MAX_TITLE_BYTES));
+        doc.body.truncate(doc.body.floor_char_boundary(MAX_BODY_BYTES));
         let mut counts: HashMap<String, [u32; 2]> = HashMap::new();
         let mut lengths = [0; 2];
         for (field, text) in [&doc.title, &doc.body].into_iter().enumerate() {
@@ -37,6 +44,29 @@ impl TailDoc {
             }
         }
         Self { session: session_of(&doc.owner, &doc.id), doc, counts, lengths }
+    }
+
+    /// Bytes of text.
+    fn bytes(&self) -> usize {
+        self.doc.title.len() + self.doc.body.len()
+    }
+}
+
+/// A change with its counting done, so that searches need not wait for it.
+#[derive(Debug)]
+pub(super) enum Counted {
+    Put(String, Arc<TailDoc>),
+    Delete(String),
+    DeleteSession(String),
+}
+
+impl Counted {
+    pub(super) fn new(change: DocChange, analyzer: &mut TextAnalyzer) -> Self {
+        match change {
+            DocChange::Put(doc) => Self::Put(key(&doc.owner, &doc.id), Arc::new(TailDoc::new(doc, analyzer))),
+            DocChange::Delete { owner, id } => Self::Delete(key(&owner, &id)),
+            DocChange::DeleteSession { owner, session } => Self::DeleteSession(session_key(&owner, &session)),
+        }
     }
 }
 
@@ -56,28 +86,19 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Takes a change in; `on_disk` tells whether the disk index has a document of this key.
-    pub(super) fn apply(
-        &mut self,
-        change: DocChange,
-        analyzer: &mut TextAnalyzer,
-        on_disk: impl Fn(&str) -> bool,
-    ) {
+    pub(super) fn apply(&mut self, change: Counted, on_disk: impl Fn(&str) -> bool) {
         match change {
-            DocChange::Put(doc) => {
-                let key = key(&doc.owner, &doc.id);
+            Counted::Put(key, doc) => {
                 self.forget(&key, &on_disk);
-                let doc = TailDoc::new(doc, analyzer);
-                self.bytes += doc.doc.title.len() + doc.doc.body.len();
+                self.bytes += doc.bytes();
                 self.tokens = [0, 1].map(|field| self.tokens[field] + u64::from(doc.lengths[field]));
-                self.docs.insert(key, Arc::new(doc));
+                self.docs.insert(key, doc);
             }
-            DocChange::Delete { owner, id } => self.forget(&key(&owner, &id), &on_disk),
-            DocChange::DeleteSession { owner, session } => {
-                let session = session_key(&owner, &session);
-                let keys: Vec<String> = (self.docs.iter())
-                    .filter(|(_, doc)| doc.session.as_ref() == Some(&session))
-                    .map(|(key, _)| key.clone())
-                    .collect();
+            Counted::Delete(key) => self.forget(&key, &on_disk),
+            Counted::DeleteSession(session) => {
+                let of_session = |doc: &TailDoc| doc.session.as_ref() == Some(&session);
+                let docs = self.docs.iter().filter(|(_, doc)| of_session(doc));
+                let keys: Vec<String> = docs.map(|(key, _)| key.clone()).collect();
                 keys.iter().for_each(|key| self.forget(key, &on_disk));
                 self.sessions.insert(session);
             }
@@ -87,7 +108,7 @@ impl Tail {
     /// Takes a document out of the tail and hides the one on disk.
     fn forget(&mut self, key: &str, on_disk: &impl Fn(&str) -> bool) {
         if let Some(old) = self.docs.remove(key) {
-            self.bytes -= old.doc.title.len() + old.doc.body.len();
+            self.bytes -= old.bytes();
             self.tokens = [0, 1].map(|field| self.tokens[field] - u64::from(old.lengths[field]));
         }
         if self.changed.insert(key.to_owned()) && on_disk(key) {
@@ -161,9 +182,14 @@ impl Tail {
         for doc in self.docs.values().filter(|doc| query.admits(&doc.doc)) {
             let norms = doc.lengths.map(FieldNormReader::fieldnorm_to_id);
             let mut score = 0.0;
-            for (term, [title, body]) in terms.iter().zip(&weights) {
-                let Some(&[in_title, in_body]) = doc.counts.get(term) else { continue };
-                score += TITLE_WEIGHT * title.score(norms[0], in_title) + body.score(norms[1], in_body);
+            for (term, weights) in terms.iter().zip(&weights) {
+                let Some(counts) = doc.counts.get(term) else { continue };
+                for (field, boost) in [TITLE_WEIGHT, 1.0].into_iter().enumerate() {
+                    // Where nothing was counted the average may be 0 of 0, and so the weight no number.
+                    if counts[field] > 0 {
+                        score += boost * weights[field].score(norms[field], counts[field]);
+                    }
+                }
             }
             if score > 0.0 {
                 hits.push(LexicalHit { id: doc.doc.id.clone(), score });

@@ -138,7 +138,7 @@ fn every_filter_is_heard() {
     let mut stale = meta("m:stale", "o", "user");
     (stale.status, stale.memory_kind, stale.at_ms) = (Some(Status::Stale), Some(Kind::Fact), 20);
     stale.project = Some("p".into());
-    let mut event = meta("e:s\0h\00", "o", "user");
+    let mut event = meta("e:s\0h\x000", "o", "user");
     (event.kind, event.at_ms) = (DocKind::Event, 30);
     for meta in [&active, &stale, &event] {
         vectors.put(meta, &[vec![1.0, 0.0]]).unwrap();
@@ -148,11 +148,11 @@ fn every_filter_is_heard() {
         change(&mut filter);
         ids(vectors.search(&[1.0, 0.0], &filter, 9, &|_| None))
     };
-    assert_eq!(search(&|_| {}), ["e:s\0h\00", "m:active", "m:stale"]);
+    assert_eq!(search(&|_| {}), ["e:s\0h\x000", "m:active", "m:stale"]);
     assert_eq!(search(&|f| f.kinds = DocKindSet::MEMORIES), ["m:active", "m:stale"]);
-    assert_eq!(search(&|f| f.statuses = vec![Status::Active]), ["e:s\0h\00", "m:active"]);
-    assert_eq!(search(&|f| f.memory_kinds = vec![Kind::Fact]), ["e:s\0h\00", "m:stale"]);
-    assert_eq!(search(&|f| f.since_ms = Some(20)), ["e:s\0h\00", "m:stale"]);
+    assert_eq!(search(&|f| f.statuses = vec![Status::Active]), ["e:s\0h\x000", "m:active"]);
+    assert_eq!(search(&|f| f.memory_kinds = vec![Kind::Fact]), ["e:s\0h\x000", "m:stale"]);
+    assert_eq!(search(&|f| f.since_ms = Some(20)), ["e:s\0h\x000", "m:stale"]);
     assert_eq!(search(&|f| f.until_ms = Some(20)), ["m:active"]);
     assert_eq!(search(&|f| f.project = Some("p".into())), ["m:stale"]);
     assert!(search(&|f| f.project = Some("q".into())).is_empty());
@@ -165,7 +165,7 @@ fn vectors_that_do_not_fit_are_refused_and_change_nothing() {
     vectors.put(&one, &[vec![1.0, 0.0]]).unwrap();
     assert_eq!(vectors.put(&one, &[vec![1.0]]), Err(VectorError::Dimension { expected: 2, found: 1 }));
     for bad in [vec![0.0, 0.0], vec![f32::NAN, 0.0], vec![f32::INFINITY, 0.0]] {
-        assert_eq!(vectors.put(&one, &[bad.clone()]), Err(VectorError::NoDirection));
+        assert_eq!(vectors.put(&one, std::slice::from_ref(&bad)), Err(VectorError::NoDirection));
         assert!(vectors.search(&bad, &filter("o", &["user"]), 5, &|_| None).is_empty());
     }
     assert!(vectors.search(&[1.0], &filter("o", &["user"]), 5, &|_| None).is_empty());
