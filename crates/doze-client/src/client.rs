@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::connect::{connect_any, remaining};
-use crate::{CallError, Paths};
+use crate::{CallError, Paths, ensure_commit_id};
 
 /// One connection to the daemon: blocking, one call at a time, never longer than the deadline.
 #[derive(Debug)]
@@ -72,10 +72,14 @@ impl Client {
         }
     }
 
-    /// Calls a method and waits for its answer until `deadline`.
-    pub fn call(&mut self, method: &str, params: Value, deadline: Instant) -> Result<Value, CallError> {
+    /// Calls a method and waits for its answer until `deadline`. A commit without a `commit_id` is given one: the same
+    /// that [`crate::Spool::put`] gives it, so that one whose acknowledgement was late is not taken in twice.
+    pub fn call(&mut self, method: &str, mut params: Value, deadline: Instant) -> Result<Value, CallError> {
         if self.broken {
             return Err(CallError::Lost { source: io::ErrorKind::NotConnected.into() });
+        }
+        if method == method::SESSION_COMMIT {
+            ensure_commit_id(&mut params);
         }
         let id = self.next_id;
         self.next_id += 1;

@@ -1,12 +1,13 @@
 //! The name of a commit, made from its content.
 
+use std::os::unix::fs::MetadataExt;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The `commit_id` of these parameters when the caller gave none: a hash of everything in them but `commit_id`.
-///
-/// The daemon uses the same function, so a commit without an id is the same commit whether it came over the socket
-/// or through the spool. JSON objects are kept sorted by key, so the order of fields does not matter.
+/// The `commit_id` of these parameters when the caller gave none: a hash of everything in them but `commit_id`, and of
+/// the size and the time of the session file they name, since that file is content too: a session that has gone on is
+/// another commit. JSON objects are kept sorted by key, so the order of fields does not matter.
 pub fn commit_id(params: &Value) -> String {
     let mut hash = Sha256::new();
     match params {
@@ -21,6 +22,12 @@ pub fn commit_id(params: &Value) -> String {
             }
         }
         other => hash.update(other.to_string().as_bytes()),
+    }
+    let transcript = params.pointer("/transcript/path").and_then(Value::as_str);
+    if let Some(meta) = transcript.and_then(|path| std::fs::metadata(path).ok()) {
+        hash.update(meta.size().to_be_bytes());
+        hash.update(meta.mtime().to_be_bytes());
+        hash.update(meta.mtime_nsec().to_be_bytes());
     }
     format!("c-{}", &doze_core::model::hex(&hash.finalize())[..32])
 }
@@ -60,5 +67,17 @@ mod tests {
         b["cwd"] = json!("/y");
         assert_ne!(commit_id(&b), id);
         assert_eq!(ensure_commit_id(&mut json!({"commit_id": "mine"})), "mine");
+    }
+
+    #[test]
+    fn a_session_file_that_grew_is_another_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, "one\n").unwrap();
+        let params = json!({"session": "s", "agent": "a", "cwd": "/x", "transcript": {"path": path}});
+        let before = commit_id(&params);
+        assert_eq!(commit_id(&params), before);
+        std::fs::write(&path, "one\ntwo\n").unwrap();
+        assert_ne!(commit_id(&params), before);
     }
 }

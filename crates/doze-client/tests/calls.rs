@@ -224,6 +224,37 @@ fn another_version_is_refused_except_for_status_and_stop() {
 }
 
 #[test]
+fn a_commit_has_the_same_id_on_the_wire_and_in_the_spool() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = home(dir.path());
+    let listener = UnixListener::bind(&paths.sockets[0]).unwrap();
+    let handle = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut writer = stream.try_clone().unwrap();
+        let mut lines = BufReader::new(stream).split(b'\n');
+        let greeting = parse_request(&lines.next().unwrap().unwrap()).unwrap();
+        writer.write_all(&hello(greeting.id.unwrap(), 1)).unwrap();
+        // Taken in, but the answer never comes.
+        parse_request(&lines.next().unwrap().unwrap()).unwrap().params["commit_id"].clone()
+    });
+    let params = json!({"session": "s", "agent": "a", "cwd": "/x", "summary": "did it"});
+    let mut client = Client::connect(&paths, "test", soon()).unwrap();
+    client.call("session.commit", params.clone(), soon()).unwrap_err();
+    let sent = handle.join().unwrap();
+    let spool = doze_client::Spool::new(&paths.spool);
+    spool.put("session.commit", params).unwrap();
+    let mut spooled = Value::Null;
+    spool
+        .drain(|request| {
+            spooled = request.params["commit_id"].clone();
+            doze_client::Verdict::Remove
+        })
+        .unwrap();
+    assert!(sent.is_string());
+    assert_eq!(spooled, sent);
+}
+
+#[test]
 fn a_request_that_fits_no_line_is_not_sent() {
     let dir = tempfile::tempdir().unwrap();
     let paths = home(dir.path());
