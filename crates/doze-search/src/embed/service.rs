@@ -428,10 +428,11 @@ fn embed(model: &mut Box<dyn Embedder>, text: &str) -> Result<Vec<f32>, String> 
     }
 }
 
-/// Puts this thread behind everything a person waits for. Elsewhere than on Linux threads have no nice value.
+/// Puts this thread behind what a person waits for: 5 leaves it a quarter of a busy core, so that a query is still
+/// answered in time during a build. Elsewhere than on Linux threads have no nice value.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+    if let Err(error) = rustix::process::setpriority_process(None, 5) {
         tracing::debug!(%error, "the embedding thread keeps its priority");
     }
 }

@@ -10,13 +10,13 @@ mod query;
 mod schema;
 mod stats;
 mod tail;
+mod top;
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tantivy::collector::TopDocs;
 use tantivy::schema::{TantivyDocument, Value};
 use tantivy::{IndexWriter, Term};
 
@@ -244,10 +244,10 @@ fn search(state: &State, query: &LexicalQuery) -> Result<Vec<LexicalHit>, IndexE
     let limit = query.limit.min(MAX_HITS);
     let mut hits = tail.search(query, &terms, &stats);
     if disk.searcher.num_docs() > 0 {
-        let tantivy_query = query::build(query, &terms, &disk.fields, tail);
+        let (words, filter) = (query::words(&terms, &disk.fields), query::filter(query, &disk.fields, tail));
         // Every shadow may stand before a good hit.
-        let top = TopDocs::with_limit(limit + tail.shadows().len()).order_by_score();
-        let found = disk.searcher.search_with_statistics_provider(&tantivy_query, &top, &stats)?;
+        let wanted = limit + tail.shadows().len();
+        let found = top::top(&disk.searcher, &words, &filter, &stats, wanted)?;
         hits.extend(current(disk, tail.shadows(), query, found, limit)?);
     }
     hits.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));

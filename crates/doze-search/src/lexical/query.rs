@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{Searcher, Term};
 
 use super::TITLE_WEIGHT;
@@ -86,19 +86,26 @@ fn completions(
     Ok(found)
 }
 
-/// Any of the terms in title or body, all of the filters, none of the sessions taken out.
-pub(super) fn build(query: &LexicalQuery, terms: &[String], fields: &Fields, tail: &Tail) -> BooleanQuery {
-    let term = |field: Field, text: &str, record| TermQuery::new(Term::from_field_text(field, text), record);
+/// Any of the terms in title or body.
+pub(super) fn words(terms: &[String], fields: &Fields) -> BooleanQuery {
+    let term = |field, text| TermQuery::new(Term::from_field_text(field, text), IndexRecordOption::WithFreqs);
     let mut any: Vec<(Occur, Box<dyn Query>)> = Vec::with_capacity(2 * terms.len());
     for text in terms {
-        let title = Box::new(term(fields.title, text, IndexRecordOption::WithFreqs));
-        any.push((Occur::Should, Box::new(BoostQuery::new(title, TITLE_WEIGHT))));
-        any.push((Occur::Should, Box::new(term(fields.body, text, IndexRecordOption::WithFreqs))));
+        any.push((
+            Occur::Should,
+            Box::new(BoostQuery::new(Box::new(term(fields.title, text)), TITLE_WEIGHT)),
+        ));
+        any.push((Occur::Should, Box::new(term(fields.body, text))));
     }
+    BooleanQuery::new(any)
+}
+
+/// All of the filters, none of the sessions taken out.
+pub(super) fn filter(query: &LexicalQuery, fields: &Fields, tail: &Tail) -> BooleanQuery {
     let mut clauses = fields.filters(query);
-    clauses.push((Occur::Must, Box::new(BooleanQuery::new(any))));
     for session in tail.sessions() {
-        clauses.push((Occur::MustNot, Box::new(term(fields.session, session, IndexRecordOption::Basic))));
+        let term = Term::from_field_text(fields.session, session);
+        clauses.push((Occur::MustNot, Box::new(TermQuery::new(term, IndexRecordOption::Basic))));
     }
     BooleanQuery::new(clauses)
 }

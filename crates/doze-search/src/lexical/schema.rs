@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use doze_core::model::{OwnerId, SessionKey};
 use tantivy::Term;
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery};
+use tantivy::query::{BooleanQuery, Occur, Query, RangeQuery, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TantivyDocument, TextFieldIndexing,
     TextOptions,
@@ -124,8 +124,7 @@ impl Fields {
             let to = query.until_ms.map_or(Bound::Unbounded, |at| Bound::Excluded(bound(at)));
             filters.push(Box::new(RangeQuery::new(from, to)));
         }
-        let unscored = |filter| Box::new(ConstScoreQuery::new(filter, 0.0)) as Box<dyn Query>;
-        filters.into_iter().map(|filter| (Occur::Must, unscored(filter))).collect()
+        filters.into_iter().map(|filter| (Occur::Must, filter)).collect()
     }
 }
 
