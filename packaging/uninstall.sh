@@ -26,11 +26,14 @@ done
 bin=$prefix/bin
 
 if [ -x "$bin/doze" ]; then
-    # An agent whose hook names a program that is gone would complain at every prompt, so this one has to work.
-    "$bin/doze" setup --remove --yes || {
+    # An agent whose hook names a program that is gone would complain at every prompt, so this one has to work. Status 1
+    # says that there is no agent, which is as good.
+    status=0
+    "$bin/doze" setup --remove --yes || status=$?
+    if [ "$status" -gt 1 ]; then
         echo "uninstall.sh: the agents' hooks could not be removed; nothing else was touched" >&2
-        exit 1
-    }
+        exit "$status"
+    fi
     "$bin/doze" service remove || echo "uninstall.sh: no service was removed" >&2
     "$bin/doze" stop >/dev/null 2>&1 || true
     rm -f "$bin/doze" "$bin/dozed"

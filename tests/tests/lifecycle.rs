@@ -108,13 +108,13 @@ fn a_changed_configuration_is_in_force_after_a_hangup_and_a_broken_one_never() {
 }
 
 #[test]
-fn a_broken_configuration_at_the_start_is_78_and_a_wrong_flag_64() {
+fn a_broken_configuration_at_the_start_is_78_and_a_wrong_flag_2() {
     let home = Home::with_config("dream = 5\n");
     let exited = home.spawn(&[]).wait_exit();
     assert_eq!(exited.code, Some(78), "{}", exited.stderr);
     assert!(exited.stderr.contains("doze.toml"), "{}", exited.stderr);
     let exited = Home::new().spawn(&["--nonsense"]).wait_exit();
-    assert_eq!(exited.code, Some(64), "{}", exited.stderr);
+    assert_eq!(exited.code, Some(2), "{}", exited.stderr);
 }
 
 #[test]

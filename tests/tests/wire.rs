@@ -110,9 +110,6 @@ fn versions_are_settled_before_anything_else() {
     assert_eq!(failure.kind, "refused");
     assert_eq!(older.call("status", json!({}))["ready"], true);
     older.fail("memory.list", json!({}));
-
-    let mut rude = raw(&home);
-    rude.fail("memory.list", json!({}));
     is_well(&home);
 }
 
