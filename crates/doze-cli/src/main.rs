@@ -3,10 +3,21 @@
 //! A thin client: it asks the daemon and shows the answer. It may not link the engine or open the store. Agents'
 //! hooks are answered before the argument parser starts, because an agent waits for them.
 
+mod app;
+mod caller;
+mod commands;
+mod daemon;
+mod error;
 mod hook;
+mod screen;
+mod setup;
+mod try_it;
 
 use std::ffi::OsStr;
+use std::io;
 use std::process::ExitCode;
+
+use clap::Parser;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -14,5 +25,13 @@ fn main() -> ExitCode {
         hook::run(arguments);
         return ExitCode::SUCCESS;
     }
-    ExitCode::SUCCESS
+    let cli = commands::Cli::parse();
+    match cli.run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            // With stderr gone there is nobody left to tell.
+            let _ = error.report(&mut io::stderr().lock());
+            error.exit.into()
+        }
+    }
 }

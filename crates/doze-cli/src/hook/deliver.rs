@@ -1,9 +1,14 @@
 //! Handing a hook's call to the daemon within its budget, or a commit to the spool.
 
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use doze_client::{CallError, Client, Paths, Spool};
-use doze_protocol::method;
+use doze_protocol::{Hello, Request, method};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use serde_json::Value;
 
 use super::output::Recalled;
@@ -46,10 +51,37 @@ fn hand_over(paths: &Paths, params: Value) -> Result<Value, CallError> {
     client.call(method::SESSION_COMMIT, params, Instant::now() + ACKNOWLEDGEMENT)
 }
 
-/// Tells the daemon something that may get lost.
+/// Tells the daemon something that may get lost: greeting and notification in one write, and nothing is waited for, so
+/// that a tool call costs the agent next to nothing even when the daemon is stuck.
 pub(super) fn note(method: &str, params: Value) {
     let Ok(paths) = Paths::discover() else { return };
-    if let Ok(mut client) = Client::connect(&paths, NAME, Instant::now() + CONNECT) {
-        let _ = client.call(method, params, Instant::now() + CONNECT);
+    let Ok(hello) = serde_json::to_value(Hello::new(NAME)) else { return };
+    let mut notification = Request::new(1, method, params);
+    notification.id = None;
+    let mut lines = Request::new(0, method::HELLO, hello).to_line();
+    lines.extend(notification.to_line());
+    for socket in
+        paths.sockets.iter().filter(|socket| !socket.starts_with(&paths.local) || is_ours(&paths.local))
+    {
+        if send_at_once(socket, &lines).is_ok() {
+            return;
+        }
     }
+}
+
+/// Whether a folder is this user's alone: in the system's temporary folder anybody can make one.
+fn is_ours(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder).is_ok_and(|metadata| {
+        metadata.is_dir()
+            && metadata.uid() == rustix::process::geteuid().as_raw()
+            && metadata.mode() & 0o077 == 0
+    })
+}
+
+/// Connects and writes without ever waiting: a queue that is full is as good as nobody there.
+fn send_at_once(path: &Path, lines: &[u8]) -> io::Result<()> {
+    let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    UnixStream::from(socket).write_all(lines)
 }

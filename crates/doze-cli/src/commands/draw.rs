@@ -1,0 +1,323 @@
+//! How memories, hits and what was done to them look.
+
+use std::io;
+
+use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
+use doze_protocol::recall::{Hit, SearchAnswer};
+use doze_protocol::system::ImportAnswer;
+use doze_protocol::{Exit, List};
+use jiff::Timestamp;
+
+use crate::screen::{Screen, WIDTH, age, count, one_line, width, wrap};
+
+/// An age, or nothing for a time that cannot be read.
+pub(super) fn ago(now: Timestamp, then: &str) -> Option<String> {
+    then.parse().ok().map(|then| age(now, then))
+}
+
+/// Found, or nothing found.
+pub(super) fn found(is_empty: bool) -> Exit {
+    if is_empty { Exit::Nothing } else { Exit::Done }
+}
+
+/// A text for an agent, alone.
+pub(super) fn text(screen: &mut Screen<'_>, text: &str) -> io::Result<Exit> {
+    screen.text(text)?;
+    Ok(found(text.trim().is_empty()))
+}
+
+/// A text for an agent, indented to be read by a person.
+pub(crate) fn brief_text(screen: &mut Screen<'_>, text: &str) -> io::Result<()> {
+    for line in wrap(text, "  ", WIDTH) {
+        screen.line(line)?;
+    }
+    Ok(())
+}
+
+pub(super) fn hits(screen: &mut Screen<'_>, answer: &SearchAnswer, now: Timestamp) -> io::Result<Exit> {
+    hit_rows(screen, &answer.hits, now)?;
+    let semantic_is_missing = matches!(answer.semantic.as_str(), "failed" | "timeout");
+    if answer.hits.is_empty() {
+        screen.line("nothing found; other words may help, or  doze search --history …")?;
+    }
+    if semantic_is_missing {
+        screen.line(
+            screen.dim(&format!("by words alone: meaning was not searched ({})", one_line(&answer.semantic))),
+        )?;
+    }
+    Ok(found(answer.hits.is_empty()))
+}
+
+/// Hits, numbered, best first.
+pub(crate) fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], now: Timestamp) -> io::Result<()> {
+    for (index, hit) in hits.iter().enumerate() {
+        let from = hit
+            .source
+            .agent
+            .as_deref()
+            .or(hit.source.harness.as_deref())
+            .map(|agent| format!("from {agent}"));
+        let right = joined([Some(hit.kind.clone()), ago(now, &hit.created_at), from]);
+        screen.row(&format!("{:>2}  {}", index + 1, headline(&hit.title, &hit.body)), &right)?;
+        if let Some(more) = more_than_title(&hit.title, &hit.body) {
+            for line in wrap(&more, "    ", WIDTH).into_iter().take(3) {
+                screen.line(line)?;
+            }
+        }
+        let id = format!(
+            "    {}",
+            joined([Some(hit.id.clone()), hit.project.clone().map(|project| format!("project {project}"))])
+        );
+        screen.line(screen.dim(&one_indented(&id)))?;
+        if let Some(explain) = &hit.explain {
+            let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+            screen.line(screen.dim(&format!(
+                "    score {:.3}: words {}, meaning {}, fused {:.3} × kind {:.2} × confidence {:.2} × age {:.2}",
+                hit.score,
+                rank(explain.lexical_rank),
+                rank(explain.semantic_rank),
+                explain.fused,
+                explain.kind_weight,
+                explain.confidence_factor,
+                explain.age_factor,
+            )))?;
+        }
+    }
+    Ok(())
+}
+
+/// The title, or the body's start when there is none.
+fn headline(title: &str, body: &str) -> String {
+    one_line(if title.trim().is_empty() { body } else { title })
+}
+
+/// What the body says beyond the title; nothing when the one is but the start of the other.
+fn more_than_title(title: &str, body: &str) -> Option<String> {
+    let (title, body) = (one_line(title), one_line(body));
+    let is_more =
+        !title.is_empty() && !body.is_empty() && (width(&body) > WIDTH / 2 || !body.starts_with(&title));
+    (is_more && body != title).then_some(body)
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> =
+        parts.into_iter().flatten().map(|part| one_line(&part)).filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
+}
+
+fn one_indented(line: &str) -> String {
+    format!("    {}", one_line(line))
+}
+
+/// Who says so, in a word or two.
+fn origin(memory: &MemoryRecord) -> String {
+    let agent = memory.source.agent.as_deref().or(memory.source.harness.as_deref());
+    match (memory.verification.as_str(), agent) {
+        ("human", _) => "from you".to_owned(),
+        ("import", _) => "imported".to_owned(),
+        ("rule", Some(agent)) => format!("by rule, {agent}"),
+        (_, Some(agent)) => format!("from {agent}"),
+        (other, None) => other.to_owned(),
+    }
+}
+
+/// What is special about a memory.
+fn marks(memory: &MemoryRecord) -> Vec<Option<String>> {
+    let said = u64::from(memory.reinforce_count);
+    vec![
+        (memory.status != "active" && !memory.status.is_empty()).then(|| memory.status.clone()),
+        memory.superseded_by.as_deref().map(|id| format!("by {id}")),
+        memory.pinned.then(|| "pinned".to_owned()),
+        (said > 1).then(|| format!("said {said} times")),
+    ]
+}
+
+pub(super) fn memories(
+    screen: &mut Screen<'_>,
+    list: &List<MemoryRecord>,
+    now: Timestamp,
+) -> io::Result<Exit> {
+    for memory in &list.items {
+        memory_row(screen, memory, now)?;
+    }
+    if list.items.is_empty() {
+        screen.line("nothing here yet; agents fill it as they work, or you with  doze remember …")?;
+    }
+    if let Some(cursor) = &list.next {
+        screen.line(format!("more:  doze list --cursor {}", one_line(cursor)))?;
+    }
+    Ok(found(list.items.is_empty()))
+}
+
+fn memory_row(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timestamp) -> io::Result<()> {
+    let right = joined([Some(memory.kind.clone()), ago(now, &memory.created_at), Some(origin(memory))]);
+    screen.row(&headline(&memory.title, &memory.body), &right)?;
+    if let Some(more) = more_than_title(&memory.title, &memory.body) {
+        for line in wrap(&more, "    ", WIDTH).into_iter().take(2) {
+            screen.line(line)?;
+        }
+    }
+    let mut parts = vec![Some(memory.id.clone())];
+    parts.extend(marks(memory));
+    screen.line(screen.dim(&one_indented(&joined(parts))))
+}
+
+pub(super) fn proposed(
+    screen: &mut Screen<'_>,
+    list: &List<MemoryRecord>,
+    now: Timestamp,
+) -> io::Result<Exit> {
+    for memory in &list.items {
+        memory_row(screen, memory, now)?;
+    }
+    screen.line(match list.items.is_empty() {
+        true => "nothing waits for a decision",
+        false => "decide with  doze review ID --accept  or  doze review ID --reject",
+    })?;
+    Ok(found(list.items.is_empty()))
+}
+
+/// One memory with all there is to tell.
+pub(super) fn memory(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timestamp) -> io::Result<Exit> {
+    screen.line(screen.bold(&headline(&memory.title, &memory.body)))?;
+    if memory.title.trim() != memory.body.trim() {
+        for line in wrap(&memory.body, "  ", WIDTH) {
+            screen.line(line)?;
+        }
+    }
+    screen.blank()?;
+    let space = joined([
+        Some(memory.space.clone()),
+        memory.project.clone().map(|project| format!("project {project}")),
+        memory.agent.clone().map(|agent| format!("agent {agent}")),
+        memory.team.clone().map(|team| format!("team {team}")),
+    ]);
+    let kind = match &memory.native_kind {
+        Some(native) if *native != memory.kind => format!("{} ({native})", memory.kind),
+        _ => memory.kind.clone(),
+    };
+    let dated = |time: &str| ago(now, time).map(|age| format!("{age} ({time})"));
+    let fields = [
+        ("kind", kind),
+        ("space", space),
+        (
+            "origin",
+            joined([
+                Some(origin(memory)),
+                memory.source.session.clone().map(|session| format!("session {session}")),
+            ]),
+        ),
+        ("learned", dated(&memory.created_at).unwrap_or_default()),
+        ("confirmed", dated(&memory.last_confirmed_at).unwrap_or_default()),
+        ("confidence", format!("{:.2}", memory.confidence)),
+        ("marks", joined(marks(memory))),
+        ("topic", memory.topic_key.clone().unwrap_or_default()),
+        ("tags", memory.tags.join(", ")),
+        ("files", memory.files.join(", ")),
+        ("id", memory.id.clone()),
+    ];
+    for (name, value) in fields {
+        if !value.trim().is_empty() {
+            screen.line(format!("  {name:<12}{}", one_line(&value)))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn why(screen: &mut Screen<'_>, why: &WhyAnswer, now: Timestamp) -> io::Result<Exit> {
+    memory(screen, &why.memory, now)?;
+    screen.blank()?;
+    screen.line(screen.bold("Where it came from"))?;
+    for event in &why.events {
+        let when = event.at.as_deref().and_then(|at| ago(now, at));
+        screen.row(
+            &format!("  {}", one_line(&event.text)),
+            &joined([when, Some(event.origin.clone()), Some(event.kind.clone())]),
+        )?;
+        screen.line(screen.dim(&one_indented(&event.event)))?;
+    }
+    if why.events.is_empty() {
+        screen.line("  nobody's session: it was told directly, or its session is gone")?;
+    }
+    if !why.merges.is_empty() {
+        screen.blank()?;
+        screen.line(screen.bold("What happened to it"))?;
+        for change in &why.merges {
+            let when = change.at.as_deref().and_then(|at| ago(now, at));
+            let dream = change.dream.clone().map(|dream| format!("dream {dream}"));
+            screen.row(
+                &format!("  {}: {}", one_line(&change.op), one_line(&change.because)),
+                &joined([when, dream]),
+            )?;
+        }
+    }
+    screen.blank()?;
+    screen.line(format!("  shown to agents  {}", count(why.injections, "time")))?;
+    for (name, value) in &why.scores {
+        screen.line(format!("  {:<15}  {value:.3}", one_line(name)))?;
+    }
+    if !why.retires.is_empty() {
+        for line in wrap(&format!("What would retire it: {}", why.retires), "  ", WIDTH) {
+            screen.line(line)?;
+        }
+    }
+    screen.line(format!(
+        "wrong?  doze feedback {0} wrong    delete it:  doze forget {0}",
+        one_line(&why.memory.id)
+    ))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<Exit> {
+    let what = match answer.outcome.as_str() {
+        "added" => "remembered",
+        "reinforced" => "known already, now better proven",
+        "superseded" => "remembered; it replaces an older one, which is kept as history",
+        "merged" => "merged into what was known",
+        "proposed" => "noted; it waits for  doze review",
+        other => other,
+    };
+    let title = headline(&answer.memory.title, &answer.memory.body);
+    screen.line(format!("{}: {title}", one_line(what)))?;
+    screen.line(screen.dim(&one_indented(&joined([
+        Some(answer.id.clone()),
+        Some(answer.memory.kind.clone()),
+        Some(answer.memory.space.clone()),
+    ]))))?;
+    let redacted: u64 = answer.redacted.values().sum();
+    if redacted > 0 {
+        let rules: Vec<String> = answer.redacted.keys().map(|rule| one_line(rule)).collect();
+        screen.line(format!(
+            "  {} taken out before it was stored: {}",
+            count(redacted, "secret"),
+            rules.join(", ")
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn forgotten(screen: &mut Screen<'_>, answer: ForgetAnswer) -> io::Result<Exit> {
+    let gone = [(answer.memories, "memory"), (answer.sessions, "session"), (answer.events, "event")];
+    let parts: Vec<String> =
+        gone.iter().filter(|(number, _)| *number > 0).map(|(number, thing)| count(*number, thing)).collect();
+    let is_empty = parts.is_empty();
+    screen.line(if is_empty {
+        "nothing was there to forget".to_owned()
+    } else {
+        format!("forgotten: {}", parts.join(", "))
+    })?;
+    Ok(found(is_empty))
+}
+
+/// What an import did, in a line.
+pub(crate) fn import_line(answer: &ImportAnswer) -> String {
+    let redacted: u64 = answer.redacted.values().sum();
+    let mut line = format!("{} read, {} new, {} known", answer.read, answer.added, answer.known);
+    if answer.damaged > 0 {
+        line += &format!(", {} damaged", answer.damaged);
+    }
+    if redacted > 0 {
+        line += &format!(", {} taken out", count(redacted, "secret"));
+    }
+    line
+}

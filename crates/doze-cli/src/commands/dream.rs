@@ -1,0 +1,213 @@
+//! Sweeps: one now, or what earlier ones did.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+use doze_protocol::dream::{DreamChange, DreamItem, DreamRecord, DreamStatus, UndoAnswer};
+use doze_protocol::{Exit, List, method};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::draw;
+use crate::app::{self, App};
+use crate::error::CommandResult;
+use crate::screen::{Screen, WIDTH, count, one_line, wrap};
+
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    /// Show what it would do; nothing is changed
+    #[arg(long)]
+    dry_run: bool,
+    /// Only this sort of sessions: code or agent
+    #[arg(long)]
+    mode: Option<String>,
+    /// Only this project
+    #[arg(long)]
+    project: Option<String>,
+    /// Only the project of this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "project")]
+    cwd: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// When the next sweep is due, and why not now
+    Status,
+    /// All sweeps, newest first
+    Log {
+        /// How many at most
+        #[arg(long, short = 'n')]
+        limit: Option<u64>,
+    },
+    /// What a sweep did and why
+    Show {
+        /// The sweep's id; without one the last
+        id: Option<String>,
+    },
+    /// Take back what a sweep did
+    Undo {
+        /// The sweep's id
+        id: String,
+    },
+}
+
+/// `doze dream`.
+pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
+    match args.command {
+        None => {
+            let cwd = args.cwd.as_deref().map(app::absolute).transpose()?;
+            let params =
+                json!({"mode": args.mode, "project": args.project, "cwd": cwd, "dry_run": args.dry_run});
+            app.progress("dreaming …");
+            let answer = app.call_within(app::LONG, method::DREAM_RUN, params)?;
+            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, app::now()))
+        }
+        Some(Command::Status) => {
+            let answer = app.call(method::DREAM_STATUS, json!({}))?;
+            app.show(&answer, |screen, state: &DreamStatus| status(screen, state, app::now()))
+        }
+        Some(Command::Log { limit }) => {
+            let answer = app.call(method::DREAM_LOG, json!({"limit": limit}))?;
+            app.show(&answer, |screen, list: &List<DreamItem>| log(screen, list, app::now()))
+        }
+        Some(Command::Show { id }) => {
+            let answer = app.call(method::DREAM_SHOW, json!({"id": id}))?;
+            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, app::now()))
+        }
+        Some(Command::Undo { id }) => {
+            let answer = app.call(method::DREAM_UNDO, json!({"id": id}))?;
+            app.show(&answer, |screen, answer: &UndoAnswer| {
+                let left = match answer.left.len() as u64 {
+                    0 => String::new(),
+                    left => format!("; {} changed since and left alone", count(left, "memory")),
+                };
+                let restored = count(answer.restored.len() as u64, "memory");
+                screen.line(format!(
+                    "dream {} is taken back: {restored} restored{left}",
+                    one_line(&answer.id)
+                ))?;
+                Ok(Exit::Done)
+            })
+        }
+    }
+}
+
+/// What a sweep did, change by change.
+fn record(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::Result<Exit> {
+    let took = match (dream.started_at.parse::<Timestamp>(), dream.ended_at.parse::<Timestamp>()) {
+        (Ok(started), Ok(ended)) => format!(", {} s", (ended.as_second() - started.as_second()).max(0)),
+        _ => String::new(),
+    };
+    let when = draw::ago(now, &dream.started_at).unwrap_or_default();
+    let sessions = count(dream.sessions.len() as u64, "session");
+    let dry = if dream.dry_run { " · dry run, nothing was changed" } else { "" };
+    screen.line(screen.bold(&one_line(&format!("Dream {} · {when}{took} · {sessions}{dry}", dream.id))))?;
+    if dream.result != "done" && !dream.reason.is_empty() {
+        screen.line(format!("  {}: {}", one_line(&dream.result), one_line(&dream.reason)))?;
+    }
+    screen.blank()?;
+    let of = |op: &str| dream.changes.iter().filter(|change| change.op == op).count();
+    screen.line(format!(
+        "  learned {:>5}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
+        of("add") + of("promote"),
+        of("merge"),
+        of("supersede"),
+        of("retire"),
+        of("reinforce"),
+    ))?;
+    for one in &dream.changes {
+        screen.blank()?;
+        change(screen, one)?;
+    }
+    let skipped: Vec<_> = dream.sessions.iter().filter(|session| !session.reason.is_empty()).collect();
+    if !skipped.is_empty() {
+        screen.blank()?;
+        for session in skipped {
+            let line = format!("  · {}: {}", session.outcome, session.reason);
+            screen.row(&one_indent(&line), &session.session)?;
+        }
+    }
+    if !dream.dry_run && !dream.changes.is_empty() {
+        screen.blank()?;
+        screen.line(match &dream.undone_at {
+            Some(at) => format!("taken back {} ago", draw::ago(now, at).unwrap_or_default()),
+            None => format!("Undo all of it:  doze dream undo {}", one_line(&dream.id)),
+        })?;
+    }
+    Ok(draw::found(matches!(dream.result.as_str(), "failed" | "skipped")))
+}
+
+fn one_indent(line: &str) -> String {
+    format!("  {}", one_line(line))
+}
+
+fn change(screen: &mut Screen<'_>, change: &DreamChange) -> io::Result<()> {
+    let sign = match change.op.as_str() {
+        "add" => screen.green("+"),
+        "promote" => screen.green("^"),
+        "retire" => screen.red("-"),
+        "reinforce" => "=".to_owned(),
+        "merge" | "supersede" => "~".to_owned(),
+        _ => "·".to_owned(),
+    };
+    let shown = change.after.as_ref().or(change.before.as_ref());
+    let title = shown.map_or_else(
+        || change.memory.clone(),
+        |memory| if memory.title.is_empty() { memory.body.clone() } else { memory.title.clone() },
+    );
+    let place = shown.and_then(|memory| memory.project.clone()).unwrap_or_default();
+    screen.row(&format!("  {sign} {}", one_line(&title)), &place)?;
+    if let (Some(before), Some(after)) = (&change.before, &change.after)
+        && before.body != after.body
+    {
+        for line in wrap(&format!("was: {}", before.body), "    ", WIDTH).into_iter().take(2) {
+            screen.line(line)?;
+        }
+    }
+    let evidence =
+        if change.evidence.is_empty() { String::new() } else { format!(" ({})", change.evidence.join(", ")) };
+    for line in wrap(&format!("because  {}{evidence}", change.because), "    ", WIDTH).into_iter().take(3) {
+        screen.line(screen.dim(&line))?;
+    }
+    Ok(())
+}
+
+fn log(screen: &mut Screen<'_>, list: &List<DreamItem>, now: Timestamp) -> io::Result<Exit> {
+    for dream in &list.items {
+        let what = match dream.result.as_str() {
+            "done" => format!("{} in {}", count(dream.changes, "change"), count(dream.sessions, "session")),
+            result => format!("{result}: {}", dream.reason),
+        };
+        let undone = if dream.undone_at.is_some() { " · taken back" } else { "" };
+        let right = format!("{}{undone}", draw::ago(now, &dream.started_at).unwrap_or_default());
+        screen.row(&format!("{}  {}", one_line(&dream.id), one_line(&what)), &right)?;
+    }
+    if list.items.is_empty() {
+        screen.line("no sweep yet; one now:  doze dream")?;
+    }
+    Ok(draw::found(list.items.is_empty()))
+}
+
+fn status(screen: &mut Screen<'_>, state: &DreamStatus, now: Timestamp) -> io::Result<Exit> {
+    let age = |time: &Option<String>| time.as_deref().and_then(|time| draw::ago(now, time));
+    let last = match age(&state.last) {
+        Some(age) => format!("{age} ago, {}", state.last_result.as_deref().unwrap_or("no result")),
+        None => "never".to_owned(),
+    };
+    let next = if state.running {
+        "running now".to_owned()
+    } else {
+        age(&state.next).unwrap_or_else(|| "not planned".to_owned())
+    };
+    screen.line(format!("last     {}", one_line(&last)))?;
+    screen.line(format!("next     {}", one_line(&next)))?;
+    screen.line(format!("waiting  {}", count(state.waiting, "session")))?;
+    if let Some(why_not) = &state.why_not {
+        screen.line(format!("why not  {}", one_line(why_not)))?;
+    }
+    Ok(Exit::Done)
+}

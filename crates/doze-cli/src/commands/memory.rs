@@ -1,0 +1,359 @@
+//! Single memories: adding, looking, changing, judging, deleting.
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args as ClapArgs, ValueEnum};
+use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
+use doze_protocol::{Exit, List, method};
+use serde_json::{Value, json};
+
+use super::draw;
+use super::recall::some;
+use crate::app::{self, App};
+use crate::caller;
+use crate::error::{CommandError, CommandResult};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RememberArgs {
+    /// What to remember; `-` reads it from the standard input
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// What kind of thing it is: decision, lesson, preference, convention, command, fact, …
+    #[arg(long)]
+    kind: Option<String>,
+    /// A title; without one the first words serve
+    #[arg(long)]
+    title: Option<String>,
+    /// A newer memory with the same topic replaces the older one
+    #[arg(long, value_name = "KEY")]
+    topic: Option<String>,
+    /// Whose it is: user, project, agent, team, bank
+    #[arg(long)]
+    space: Option<String>,
+    /// Files that it is about
+    #[arg(long = "file")]
+    files: Vec<String>,
+    /// Words to find it by
+    #[arg(long = "tag")]
+    tags: Vec<String>,
+    /// The agent that says so
+    #[arg(long)]
+    agent: Option<String>,
+    /// The project, by a folder in it
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// `doze remember TEXT`.
+pub(crate) fn remember(app: &mut App, args: RememberArgs) -> CommandResult {
+    let body = match args.text.as_slice() {
+        [dash] if dash == "-" => std::io::read_to_string(std::io::stdin())
+            .map_err(|error| CommandError::io("standard input", &error))?,
+        words => words.join(" "),
+    };
+    let params = json!({
+        "body": body,
+        "kind": args.kind,
+        "title": args.title,
+        "topic_key": args.topic,
+        "space": args.space,
+        "files": some(args.files),
+        "tags": some(args.tags),
+        "agent": caller::agent_or(args.agent.as_deref()),
+        "cwd": app::folder(args.cwd.as_deref())?,
+        "human": caller::is_person(),
+    });
+    let answer = app.call(method::MEMORY_ADD, params)?;
+    app.show(&answer, |screen, answer: &AddAnswer| draw::added(screen, answer))
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    /// Only these kinds
+    #[arg(long = "kind")]
+    kinds: Vec<String>,
+    /// Only these spaces
+    #[arg(long = "space")]
+    spaces: Vec<String>,
+    /// Also others than active ones: proposed, stale, retracted, superseded, all
+    #[arg(long)]
+    status: Option<String>,
+    /// Only what holds these words
+    #[arg(long, short)]
+    query: Option<String>,
+    /// Only what happened since then: a date or an RFC 3339 time
+    #[arg(long)]
+    since: Option<String>,
+    /// Only what happened until then
+    #[arg(long)]
+    until: Option<String>,
+    /// How many at most
+    #[arg(long, short = 'n')]
+    limit: Option<u64>,
+    /// Go on where an earlier list ended
+    #[arg(long)]
+    cursor: Option<String>,
+    /// The project, by a folder in it
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// `doze list`.
+pub(crate) fn list(app: &mut App, args: ListArgs) -> CommandResult {
+    let params = json!({
+        "kinds": some(args.kinds),
+        "spaces": some(args.spaces),
+        "status": args.status,
+        "q": args.query,
+        "since": args.since,
+        "until": args.until,
+        "limit": args.limit,
+        "cursor": args.cursor,
+        "cwd": app::folder(args.cwd.as_deref())?,
+        "agent": caller::agent(),
+    });
+    let answer = app.call(method::MEMORY_LIST, params)?;
+    app.show(&answer, |screen, list: &List<MemoryRecord>| draw::memories(screen, list, app::now()))
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IdArgs {
+    /// The memory's id, as lists show it
+    id: String,
+}
+
+/// `doze show ID`.
+pub(crate) fn show(app: &mut App, args: &IdArgs) -> CommandResult {
+    let answer = app.call(method::MEMORY_GET, json!({"id": args.id}))?;
+    app.show(&answer, |screen, memory: &MemoryRecord| draw::memory(screen, memory, app::now()))
+}
+
+/// `doze why ID`.
+pub(crate) fn why(app: &mut App, args: &IdArgs) -> CommandResult {
+    let answer = app.call(method::MEMORY_WHY, json!({"id": args.id}))?;
+    app.show(&answer, |screen, why: &WhyAnswer| draw::why(screen, why, app::now()))
+}
+
+/// `doze reinstate ID`.
+pub(crate) fn reinstate(app: &mut App, args: &IdArgs) -> CommandResult {
+    let answer = app.call(method::MEMORY_REINSTATE, json!({"id": args.id}))?;
+    done(app, &answer, &format!("{} is active again", args.id))
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group = ArgGroup::new("change").args(["title", "body", "kind", "topic", "files", "tags"]).required(true).multiple(true))]
+pub(crate) struct EditArgs {
+    /// The memory's id
+    id: String,
+    /// A new title
+    #[arg(long)]
+    title: Option<String>,
+    /// A new text
+    #[arg(long)]
+    body: Option<String>,
+    /// Another kind
+    #[arg(long)]
+    kind: Option<String>,
+    /// Another topic
+    #[arg(long, value_name = "KEY")]
+    topic: Option<String>,
+    /// Other files
+    #[arg(long = "file")]
+    files: Vec<String>,
+    /// Other tags
+    #[arg(long = "tag")]
+    tags: Vec<String>,
+}
+
+/// `doze edit ID`.
+pub(crate) fn edit(app: &mut App, args: EditArgs) -> CommandResult {
+    let params = json!({
+        "id": args.id,
+        "title": args.title,
+        "body": args.body,
+        "kind": args.kind,
+        "topic_key": args.topic,
+        "files": some(args.files),
+        "tags": some(args.tags),
+        "agent": caller::agent(),
+        "human": caller::is_person(),
+    });
+    let answer = app.call(method::MEMORY_EDIT, params)?;
+    done(app, &answer, &format!("{} is changed", args.id))
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PinArgs {
+    /// The memory's id
+    id: String,
+    /// Let it be changed and retired again
+    #[arg(long)]
+    off: bool,
+}
+
+/// `doze pin ID`.
+pub(crate) fn pin(app: &mut App, args: &PinArgs) -> CommandResult {
+    let params = json!({"id": args.id, "pinned": !args.off, "human": caller::is_person()});
+    let answer = app.call(method::MEMORY_PIN, params)?;
+    done(app, &answer, &format!("{} is {}pinned", args.id, if args.off { "no longer " } else { "" }))
+}
+
+/// What a memory was worth.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Verdict {
+    Helpful,
+    Wrong,
+    Stale,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FeedbackArgs {
+    /// The memory's id
+    id: String,
+    /// What it was worth
+    verdict: Verdict,
+}
+
+/// `doze feedback ID VERDICT`.
+pub(crate) fn feedback(app: &mut App, args: &FeedbackArgs) -> CommandResult {
+    let (verdict, said) = match args.verdict {
+        Verdict::Helpful => ("helpful", "helped"),
+        Verdict::Wrong => ("wrong", "was wrong"),
+        Verdict::Stale => ("stale", "is out of date"),
+    };
+    let params =
+        json!({"id": args.id, "verdict": verdict, "agent": caller::agent(), "human": caller::is_person()});
+    let answer = app.call(method::MEMORY_FEEDBACK, params)?;
+    done(app, &answer, &format!("noted: {} {said}", args.id))
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReviewArgs {
+    /// The memory to decide on; without one all that wait
+    id: Option<String>,
+    /// Accept it
+    #[arg(long, requires = "id", conflicts_with = "reject")]
+    accept: bool,
+    /// Reject it
+    #[arg(long, requires = "id")]
+    reject: bool,
+}
+
+/// `doze review`: settles what is proposed. At a terminal it asks for each; elsewhere it lists, or settles one.
+pub(crate) fn review(app: &mut App, args: &ReviewArgs) -> CommandResult {
+    if let Some(id) = &args.id {
+        if args.accept || args.reject {
+            let answer = settle(app, id, args.accept)?;
+            return done(
+                app,
+                &answer,
+                &format!("{id} is {}", if args.accept { "accepted" } else { "rejected" }),
+            );
+        }
+        let answer = app.call(method::MEMORY_GET, json!({"id": id}))?;
+        return app.show(&answer, |screen, memory: &MemoryRecord| draw::memory(screen, memory, app::now()));
+    }
+    let answer = app.call(method::MEMORY_LIST, json!({"status": "proposed", "cwd": app::folder(None)?}))?;
+    if app.is_json() || !caller::can_be_asked() {
+        return app
+            .show(&answer, |screen, list: &List<MemoryRecord>| draw::proposed(screen, list, app::now()));
+    }
+    let list: List<MemoryRecord> = app::read(&answer)?;
+    ask_for_each(app, &list)
+}
+
+fn settle(app: &mut App, id: &str, accept: bool) -> Result<Value, CommandError> {
+    app.call(method::MEMORY_REVIEW, json!({"id": id, "accept": accept, "human": caller::is_person()}))
+}
+
+fn ask_for_each(app: &mut App, list: &List<MemoryRecord>) -> CommandResult {
+    if list.items.is_empty() {
+        app.say("nothing waits for a decision")?;
+        return Ok(Exit::Nothing);
+    }
+    for memory in &list.items {
+        app.draw(|screen| draw::memory(screen, memory, app::now()).map(|_| ()))?;
+        match ask("accept? [y]es, [n]o, [s]kip, [q]uit ")?.as_str() {
+            "y" | "yes" => settle(app, &memory.id, true)?,
+            "n" | "no" => settle(app, &memory.id, false)?,
+            "q" | "quit" => break,
+            _ => continue,
+        };
+    }
+    Ok(Exit::Done)
+}
+
+/// Asks the person at the terminal; the answer in lower case.
+pub(crate) fn ask(question: &str) -> Result<String, CommandError> {
+    let mut err = std::io::stderr().lock();
+    // A terminal that takes no question gives no answer either, and the reading below says so.
+    let _ = write!(err, "{question}").and_then(|()| err.flush());
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| CommandError::io("the terminal", &error))?;
+    Ok(line.trim().to_lowercase())
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group = ArgGroup::new("what").args(["id", "session", "project", "all"]).required(true))]
+pub(crate) struct ForgetArgs {
+    /// The memory's id
+    id: Option<String>,
+    /// This session's events and summary
+    #[arg(long)]
+    session: Option<String>,
+    /// Everything of this project
+    #[arg(long)]
+    project: Option<String>,
+    /// Everything
+    #[arg(long)]
+    all: bool,
+    /// With --session: also the memories learned from it
+    #[arg(long, requires = "session")]
+    memories: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// `doze forget`: there is no way back, so more than one memory is asked about.
+pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
+    let what = match args {
+        ForgetArgs { all: true, .. } => Some("everything that doze knows".to_owned()),
+        ForgetArgs { project: Some(project), .. } => Some(format!("everything of the project {project}")),
+        _ => None,
+    };
+    if let Some(what) = what.filter(|_| !args.yes) {
+        confirm(&format!("Delete {what} for good?"))?;
+    }
+    let params = json!({
+        "id": args.id,
+        "session": args.session,
+        "project": args.project,
+        "all": args.all,
+        "memories": args.memories,
+    });
+    let answer = app.call(method::MEMORY_FORGET, params)?;
+    app.show(&answer, |screen, answer: &ForgetAnswer| draw::forgotten(screen, *answer))
+}
+
+/// Asks whether to go on; without a terminal, or without a yes, the command ends.
+pub(crate) fn confirm(question: &str) -> Result<(), CommandError> {
+    if !caller::can_be_asked() {
+        return Err(
+            CommandError::usage(format!("{question} There is no terminal to ask at")).hint("add --yes")
+        );
+    }
+    match ask(&format!("{question} [y/N] "))?.as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(CommandError::new(Exit::Nothing, "nothing was changed")),
+    }
+}
+
+/// Says in one line what was done.
+pub(super) fn done(app: &App, answer: &Value, said: &str) -> CommandResult {
+    app.show(answer, |screen, _: &Value| {
+        screen.line(crate::screen::one_line(said))?;
+        Ok(Exit::Done)
+    })
+}

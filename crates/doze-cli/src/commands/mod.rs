@@ -1,0 +1,247 @@
+//! The command line: one file a family of commands.
+
+mod config;
+mod draw;
+mod dream;
+mod life;
+mod memory;
+mod project;
+mod recall;
+mod service;
+mod session;
+mod upkeep;
+mod work;
+
+use clap::{Parser, Subcommand};
+
+use crate::app::App;
+use crate::error::CommandResult;
+use crate::{setup, try_it};
+
+pub(crate) use draw::{brief_text, hit_rows, import_line};
+pub(crate) use life::{spawn, wait_ready};
+pub(crate) use memory::{ask, confirm};
+pub(crate) use service::install as install_service;
+pub(crate) use session::{import_all, parts};
+
+/// Memory for every coding agent on this machine: it learns while you work and tidies up while nobody does.
+#[derive(Debug, Parser)]
+#[command(name = "doze", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// Print the daemon's answer unchanged, as one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Begin with:
+  doze try                     see what it would learn from your sessions; changes nothing
+  doze setup                   connect your agents
+  doze search \"staging port\"   ask what is known
+
+Exit status: 0 done or found, 1 nothing found, 2 usage, 65 bad input, 69 daemon not reachable,
+70 internal, 75 busy, 76 protocol mismatch, 77 refused, 78 configuration.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Try it on your own sessions, in a temporary home; nothing of yours is changed
+    Try(try_it::Args),
+    /// Connect the agents on this machine, or disconnect them
+    Setup(setup::Args),
+    /// Search what is known
+    Search(recall::SearchArgs),
+    /// Show what an agent that starts here is told
+    Brief(recall::BriefArgs),
+    /// Show what an agent is told whose session was lost
+    Recover(recall::RecoverArgs),
+    /// Show an agent's own facts and its project's
+    Context(recall::ContextArgs),
+    /// Show one line an agent of this project
+    Roster(recall::RosterArgs),
+    /// Remember something
+    Remember(memory::RememberArgs),
+    /// List memories, newest first
+    List(memory::ListArgs),
+    /// Show one memory
+    Show(memory::IdArgs),
+    /// Change a memory
+    Edit(memory::EditArgs),
+    /// Keep a memory from being changed or retired
+    Pin(memory::PinArgs),
+    /// Accept or reject what waits for a decision
+    Review(memory::ReviewArgs),
+    /// Say what a memory was worth
+    Feedback(memory::FeedbackArgs),
+    /// Delete for good
+    Forget(memory::ForgetArgs),
+    /// Bring back a stale, retracted or superseded memory
+    Reinstate(memory::IdArgs),
+    /// Show where a memory came from and what would retire it
+    Why(memory::IdArgs),
+    /// Tidy up now, or show what earlier sweeps did
+    Dream(dream::Args),
+    /// Hand over a session, as JSON or by its parts
+    Commit(session::CommitArgs),
+    /// Read past sessions; with no path those of all agents
+    Import(session::ImportArgs),
+    /// Count what is in a session file; nothing is stored
+    Transcript(session::TranscriptArgs),
+    /// Show the text that an extractor would be given for a session
+    Digest(session::DigestArgs),
+    /// Show or tell how a running task stands
+    Work(work::Args),
+    /// List, repair or ignore projects
+    Project(project::Args),
+    /// Start the daemon
+    Start,
+    /// Stop the daemon
+    Stop,
+    /// Start the daemon unless it runs, and wait until it is ready
+    Up,
+    /// Show how the daemon is
+    Status,
+    /// Stop learning for a while
+    Pause(upkeep::PauseArgs),
+    /// Learn again
+    Resume,
+    /// Write a backup of the store
+    Backup(upkeep::BackupArgs),
+    /// Show, check or set the configuration
+    Config(config::Args),
+    /// Let the service manager run the daemon
+    Service(service::Args),
+    /// Print the completions of a shell
+    Completions(upkeep::CompletionsArgs),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(crate) fn run(self) -> CommandResult {
+        let mut app = App::new(self.json);
+        let app = &mut app;
+        match self.command {
+            Command::Try(args) => try_it::run(app, &args),
+            Command::Setup(args) => setup::run(app, &args),
+            Command::Search(args) => recall::search(app, args),
+            Command::Brief(args) => recall::brief(app, &args),
+            Command::Recover(args) => recall::recover(app, &args),
+            Command::Context(args) => recall::context(app, &args),
+            Command::Roster(args) => recall::roster(app, args),
+            Command::Remember(args) => memory::remember(app, args),
+            Command::List(args) => memory::list(app, args),
+            Command::Show(args) => memory::show(app, &args),
+            Command::Edit(args) => memory::edit(app, args),
+            Command::Pin(args) => memory::pin(app, &args),
+            Command::Review(args) => memory::review(app, &args),
+            Command::Feedback(args) => memory::feedback(app, &args),
+            Command::Forget(args) => memory::forget(app, &args),
+            Command::Reinstate(args) => memory::reinstate(app, &args),
+            Command::Why(args) => memory::why(app, &args),
+            Command::Dream(args) => dream::run(app, args),
+            Command::Commit(args) => session::commit(app, &args),
+            Command::Import(args) => session::import(app, &args),
+            Command::Transcript(args) => session::transcript(app, &args),
+            Command::Digest(args) => session::digest(app, &args),
+            Command::Work(args) => work::run(app, args),
+            Command::Project(args) => project::run(app, args),
+            Command::Start => life::start(app),
+            Command::Stop => life::stop(app),
+            Command::Up => life::up(app),
+            Command::Status => life::status(app),
+            Command::Pause(args) => upkeep::pause(app, &args),
+            Command::Resume => upkeep::resume(app),
+            Command::Backup(args) => upkeep::backup(app, &args),
+            Command::Config(args) => config::run(app, args),
+            Command::Service(args) => service::run(app, &args),
+            Command::Completions(args) => upkeep::completions(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_of_the_contract_parses() {
+        for line in [
+            "try",
+            "try /x",
+            "commit",
+            "commit -",
+            "commit f.json",
+            "import",
+            "import a b --format transcripts --agent x --since 2026-01-01",
+            "transcript f",
+            "digest s",
+            "setup",
+            "setup codex --remove --dry-run --yes",
+            "search a b",
+            "brief",
+            "brief --last",
+            "recover alex",
+            "context alex",
+            "roster",
+            "work set --summary x",
+            "work show",
+            "work clear",
+            "remember it --kind lesson --title t --topic k --space user",
+            "list",
+            "show i",
+            "edit i --body b",
+            "pin i",
+            "review",
+            "feedback i helpful",
+            "forget i",
+            "forget --session s",
+            "forget --project p",
+            "forget --all --yes",
+            "reinstate i",
+            "why i",
+            "dream",
+            "dream --dry-run",
+            "dream status",
+            "dream log",
+            "dream show i",
+            "dream undo i",
+            "project list",
+            "project show",
+            "project merge a b",
+            "project split a /x",
+            "project move a /x",
+            "project ignore a",
+            "project forget a --yes",
+            "pause",
+            "pause --for 2h",
+            "resume",
+            "backup",
+            "start",
+            "stop",
+            "up",
+            "status",
+            "status --json",
+            "config show",
+            "config check",
+            "config schema",
+            "config set a.b 1",
+            "service install",
+            "service remove",
+            "completions bash",
+        ] {
+            let arguments = std::iter::once("doze").chain(line.split(' '));
+            if let Err(error) = Cli::try_parse_from(arguments) {
+                panic!("{line}: {error}");
+            }
+        }
+        assert!(Cli::try_parse_from(["doze", "feedback", "i", "nice"]).is_err());
+        assert!(Cli::try_parse_from(["doze", "forget"]).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! Whole sessions: handing one over, reading past ones, looking into a file.
+
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use doze_protocol::session::{CommitAnswer, DigestAnswer, PreviewAnswer};
+use doze_protocol::system::ImportAnswer;
+use doze_protocol::{Exit, method};
+use serde_json::{Map, Value, json};
+
+use super::draw;
+use crate::app::{self, App};
+use crate::caller;
+use crate::error::{CommandError, CommandResult};
+use crate::screen::{count, one_line};
+use crate::setup::agent_folders;
+
+/// Longest document that `commit` reads, in bytes.
+const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CommitArgs {
+    /// A file with the parameters of session.commit as JSON; `-` is the standard input
+    file: Option<PathBuf>,
+    /// The session's name
+    #[arg(long)]
+    session: Option<String>,
+    /// The agent's id
+    #[arg(long)]
+    agent: Option<String>,
+    /// The folder in which it ran
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// What was done
+    #[arg(long)]
+    summary: Option<String>,
+    /// The agent's last words
+    #[arg(long)]
+    output: Option<String>,
+    /// The session's file
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+    /// What ends: session, turn or quit
+    #[arg(long)]
+    end: Option<String>,
+    /// How it ended: success, failed, cancelled or interrupted
+    #[arg(long)]
+    outcome: Option<String>,
+}
+
+/// `doze commit`: the document, with what the options say laid over it.
+pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
+    let mut params = match &args.file {
+        None if args.session.is_some() || io::stdin().is_terminal() => Map::new(),
+        file => document(file.as_deref().unwrap_or_else(|| Path::new("-")))?,
+    };
+    let transcript = args.transcript.as_deref().map(app::absolute).transpose()?;
+    let given = [
+        ("session", args.session.clone().map(Value::from)),
+        ("agent", args.agent.clone().map(Value::from)),
+        ("cwd", args.cwd.as_deref().map(app::absolute).transpose()?.map(Value::from)),
+        ("summary", args.summary.clone().map(Value::from)),
+        ("output", args.output.clone().map(Value::from)),
+        ("end", args.end.clone().map(Value::from)),
+        ("outcome", args.outcome.clone().map(Value::from)),
+        ("transcript", transcript.map(|path| json!({"path": path}))),
+    ];
+    params.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    if !params.contains_key("cwd") {
+        params.insert("cwd".to_owned(), app::folder(None)?.into());
+    }
+    if !params.contains_key("agent")
+        && let Some(agent) = caller::agent()
+    {
+        params.insert("agent".to_owned(), agent.into());
+    }
+    let answer = app.call(method::SESSION_COMMIT, params)?;
+    app.show(&answer, |screen, answer: &CommitAnswer| {
+        let (events, facts) = (answer.events, answer.facts);
+        screen.line(format!(
+            "committed {}: {}",
+            one_line(&answer.session),
+            one_line(&answer.summary.what)
+        ))?;
+        screen.line(format!(
+            "  {} new, {} known · {} learned, {} said again, {} promoted · extraction {}",
+            count(events.new, "event"),
+            events.known,
+            facts.added,
+            facts.reinforced,
+            facts.promoted,
+            one_line(&answer.extraction),
+        ))?;
+        Ok(Exit::Done)
+    })
+}
+
+/// The document from a file, or from the standard input when the file is `-`.
+fn document(file: &Path) -> Result<Map<String, Value>, CommandError> {
+    let text = if file == Path::new("-") {
+        read_text(io::stdin().lock(), "standard input")?
+    } else {
+        let opened = std::fs::File::open(file).map_err(|error| CommandError::io(file.display(), &error))?;
+        read_text(opened, &file.display().to_string())?
+    };
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(CommandError::bad_input("the document is not a JSON object")),
+        Err(error) => Err(CommandError::bad_input(format!("the document is not valid JSON: {error}"))),
+    }
+}
+
+fn read_text(source: impl Read, name: &str) -> Result<String, CommandError> {
+    let mut bytes = Vec::new();
+    source.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| CommandError::io(name, &error))?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        return Err(CommandError::bad_input(format!("{name} is larger than {} MiB", MAX_DOCUMENT >> 20))
+            .hint("give the session's file with --transcript; the daemon reads it in pieces"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Session files, folders of them, or archives; without any the agents' own folders
+    paths: Vec<PathBuf>,
+    /// What they are: auto, transcripts, archive, office or lessons
+    #[arg(long)]
+    format: Option<String>,
+    /// The agent that they belong to, when they do not say
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only sessions that ended since then: a date or an RFC 3339 time
+    #[arg(long)]
+    since: Option<String>,
+    /// The project, by a folder in it, when the sessions do not say
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// `doze import`: what is known already is skipped, so it can be run again after a stop.
+pub(crate) fn import(app: &mut App, args: &ImportArgs) -> CommandResult {
+    let paths = match args.paths.as_slice() {
+        [] => agent_folders().iter().flat_map(|folder| parts(folder)).collect(),
+        paths => paths.to_vec(),
+    };
+    if paths.is_empty() {
+        return Err(CommandError::new(Exit::Nothing, "no agent's sessions were found on this machine")
+            .hint("give a file or a folder: doze import PATH"));
+    }
+    let cwd = args.cwd.as_deref().map(app::absolute).transpose()?;
+    let total = import_all(
+        app,
+        &paths,
+        &|path| json!({"path": path, "format": args.format, "agent": args.agent, "since": args.since, "cwd": cwd}),
+    )?;
+    let total = serde_json::to_value(&total).unwrap_or_default();
+    app.show(&total, |screen, total: &ImportAnswer| {
+        screen.line(format!("{}. Look:  doze list", draw::import_line(total)))?;
+        Ok(draw::found(total.read == 0))
+    })
+}
+
+/// Imports path after path, with a bar on a terminal, and answers the sum.
+pub(crate) fn import_all(
+    app: &mut App,
+    paths: &[PathBuf],
+    params: &dyn Fn(&str) -> Value,
+) -> Result<ImportAnswer, CommandError> {
+    let bar = app.bar(paths.len() as u64);
+    let mut total = ImportAnswer::default();
+    for path in paths {
+        let answer = app.call_within(app::LONG, method::IMPORT, params(&app::absolute(path)?))?;
+        add(&mut total, app::read(&answer)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(total)
+}
+
+/// A folder of sessions in parts, so that progress can be told: what lies in it, or in the one folder in it.
+pub(crate) fn parts(folder: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // A file that is named is read whatever it is, so those that are no sessions are left out here.
+        paths.retain(|path| {
+            path.is_dir() || path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json")
+        });
+        paths.sort();
+        paths
+    };
+    match inside(folder) {
+        parts if parts.len() == 1 && parts[0].is_dir() => inside(&parts[0]),
+        parts => parts,
+    }
+}
+
+fn add(total: &mut ImportAnswer, part: ImportAnswer) {
+    total.read += part.read;
+    total.added += part.added;
+    total.known += part.known;
+    total.damaged += part.damaged;
+    for (rule, times) in part.redacted {
+        *total.redacted.entry(rule).or_default() += times;
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TranscriptArgs {
+    /// The session's file
+    file: PathBuf,
+    /// What it is, when its beginning does not tell
+    #[arg(long)]
+    format: Option<String>,
+    /// Also print the events
+    #[arg(long)]
+    events: bool,
+}
+
+/// `doze transcript FILE`.
+pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult {
+    let params = json!({"path": app::absolute(&args.file)?, "format": args.format, "events": args.events});
+    let answer = app.call_within(app::LONG, method::SESSION_PREVIEW, params)?;
+    app.show(&answer, |screen, preview: &PreviewAnswer| {
+        for (name, value) in &preview.counts {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            screen.line(format!("{name:<18}{}", one_line(&value)))?;
+        }
+        for event in preview.events.iter().flatten() {
+            let said = event.tool.as_ref().map_or(event.text.as_str(), |tool| tool.name.as_str());
+            screen.row(
+                &format!("{:<7} {}", event.kind, one_line(said)),
+                event.at.as_deref().unwrap_or_default(),
+            )?;
+        }
+        Ok(Exit::Done)
+    })
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DigestArgs {
+    /// The session's name
+    session: String,
+    /// For this extractor
+    #[arg(long)]
+    extractor: Option<String>,
+}
+
+/// `doze digest SESSION`: the text alone.
+pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
+    let answer =
+        app.call(method::SESSION_DIGEST, json!({"session": args.session, "extractor": args.extractor}))?;
+    app.show(&answer, |screen, digest: &DigestAnswer| draw::text(screen, &digest.text))
+}

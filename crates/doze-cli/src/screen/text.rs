@@ -1,0 +1,135 @@
+//! Cutting, cleaning and folding text for a terminal.
+
+use std::borrow::Cow;
+
+/// The text without control characters other than newline and tab, and without the invisible marks that reorder a
+/// line: nothing that a memory holds may move the cursor or change how a terminal looks.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    let unwanted = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_reordering(c);
+    if text.chars().any(unwanted) {
+        Cow::Owned(text.chars().filter(|&c| !unwanted(c)).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+fn is_reordering(c: char) -> bool {
+    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text on one line: every run of white space becomes one space.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in clean(text).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// Columns that a text takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+/// Columns of one character: two for the East Asian wide blocks and emoji, none for combining marks.
+fn char_width(c: char) -> usize {
+    match c {
+        '\u{0300}'..='\u{036F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{20D0}'..='\u{20FF}' => 0,
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{303E}'
+        | '\u{3041}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF00}'..='\u{FF60}'
+        | '\u{FFE0}'..='\u{FFE6}'
+        | '\u{1F300}'..='\u{1F64F}'
+        | '\u{1F680}'..='\u{1F6FF}'
+        | '\u{1F900}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
+}
+
+/// The text on one line in at most `columns` columns, an ellipsis in place of what does not fit.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    let keep_indent = text.len() - text.trim_start_matches(' ').len();
+    let line = " ".repeat(keep_indent.min(columns)) + &one_line(text);
+    if width(&line) <= columns {
+        return line;
+    }
+    let mut used = 1;
+    let mut cut = String::new();
+    for c in line.chars() {
+        used += char_width(c);
+        if used > columns {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.truncate(cut.trim_end().len());
+    cut + "…"
+}
+
+/// The text folded at spaces to lines of at most `columns` columns, each with `indent` in front; a word that is
+/// longer alone is cut.
+pub(crate) fn wrap(text: &str, indent: &str, columns: usize) -> Vec<String> {
+    let room = columns.saturating_sub(width(indent)).max(1);
+    let mut lines = Vec::new();
+    for paragraph in clean(text).lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let word = fit(word, room);
+            if !line.is_empty() && width(&line) + 1 + width(&word) > room {
+                lines.push(format!("{indent}{line}"));
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+        lines.push(if line.is_empty() { String::new() } else { format!("{indent}{line}") });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_the_cursor_is_taken_out() {
+        assert_eq!(clean("a\u{1b}[2Jb\r\nc\td\u{9b}e\u{202e}f"), "a[2Jb\nc\tdef");
+        assert!(matches!(clean("plain\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_line_is_cut_to_its_columns() {
+        let cases = [
+            ("short", 10, "short"),
+            ("exactly te", 10, "exactly te"),
+            ("a longer line", 10, "a longer…"),
+            ("数据库连接", 7, "数据库…"),
+            ("  two\n spaces ", 20, "  two spaces"),
+            ("abc", 1, "…"),
+        ];
+        for (text, columns, wanted) in cases {
+            assert_eq!(fit(text, columns), wanted);
+            assert!(width(&fit(text, columns)) <= columns);
+        }
+    }
+
+    #[test]
+    fn folding_keeps_words_paragraphs_and_the_indent() {
+        assert_eq!(wrap("one two three\n\nfour", "  ", 9), ["  one two", "  three", "", "  four"]);
+        assert_eq!(wrap("unbreakable", "", 5), ["unbr…"]);
+        assert!(wrap("", "  ", 10).is_empty());
+    }
+}

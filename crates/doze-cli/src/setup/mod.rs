@@ -1,0 +1,222 @@
+//! `doze setup`: our hooks in the agents' settings, with the person's consent, and out again without a trace.
+
+mod agent;
+mod edit;
+pub(crate) mod files;
+mod hooks;
+mod jsonc;
+mod plan;
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use doze_protocol::recall::RecallText;
+use doze_protocol::{Exit, method};
+use serde_json::{Value, json};
+
+use agent::{AGENTS, Agent};
+use plan::Plan;
+
+use crate::app::{self, App};
+use crate::caller;
+use crate::commands::{ask, brief_text, confirm, import_all, import_line, install_service, parts};
+use crate::error::{CommandError, CommandResult};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Only this agent: claude-code, codex or gemini
+    agent: Option<String>,
+    /// Take the hooks out again
+    #[arg(long)]
+    remove: bool,
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// The home folder of this user.
+fn home() -> Result<PathBuf, CommandError> {
+    std::env::home_dir()
+        .filter(|home| home.is_absolute())
+        .ok_or_else(|| CommandError::new(Exit::Config, "the home folder is unknown").hint("set HOME"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from)
+}
+
+/// The agents that are meant: the named one, else all whose folder is there.
+fn wanted(name: Option<&str>) -> Result<Vec<(&'static Agent, PathBuf)>, CommandError> {
+    let home = home()?;
+    let place = |agent: &'static Agent| (agent, agent.folder(&home, &variable));
+    if let Some(name) = name {
+        let agent = Agent::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = AGENTS.iter().map(|agent| agent.harness.name()).collect();
+            CommandError::usage(format!("no agent goes by the name {name}"))
+                .hint(format!("one of {}", names.join(", ")))
+        })?;
+        return Ok(vec![place(agent)]);
+    }
+    Ok(AGENTS.iter().map(place).filter(|(_, folder)| folder.is_dir()).collect())
+}
+
+/// The folders in which the agents on this machine keep their sessions.
+pub(crate) fn agent_folders() -> Vec<PathBuf> {
+    let wanted = wanted(None).unwrap_or_default();
+    wanted.iter().map(|(agent, folder)| agent.sessions(folder)).filter(|folder| folder.is_dir()).collect()
+}
+
+/// `doze setup`.
+pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
+    let agents = wanted(args.agent.as_deref())?;
+    if agents.is_empty() {
+        return Err(CommandError::new(Exit::Nothing, "no agent was found on this machine")
+            .hint("name the one you are going to use: doze setup claude-code"));
+    }
+    for (_, folder) in &agents {
+        files::refuse_foreign_home(folder)?;
+    }
+    let program = program::lasting_path()?;
+    let planned: Vec<(&Agent, Result<Plan, CommandError>)> = agents
+        .into_iter()
+        .map(|(agent, folder)| {
+            let path = agent.settings(&folder);
+            (
+                agent,
+                if args.remove { plan::remove(agent, path) } else { plan::install(agent, path, &program) },
+            )
+        })
+        .collect();
+    if !app.is_json() {
+        show_diffs(app, &planned)?;
+    }
+    let changes = planned.iter().any(|(_, plan)| plan.as_ref().is_ok_and(Plan::changes_anything));
+    if changes && !args.dry_run && !args.yes {
+        confirm(if args.remove { "Take these hooks out?" } else { "Write this?" })?;
+    }
+    let outcomes = carry_out(planned, args.dry_run);
+    report(app, args, &outcomes)?;
+    let failed = outcomes.into_iter().find_map(|outcome| outcome.error);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if changes && !args.remove && !args.dry_run && !app.is_json() {
+        go_on(app, args.yes)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn show_diffs(app: &App, planned: &[(&Agent, Result<Plan, CommandError>)]) -> Result<(), CommandError> {
+    for (agent, plan) in planned {
+        let Ok(plan) = plan else { continue };
+        let diff = plan.diff();
+        app.draw(|screen| {
+            let heading = format!("{}  {}", agent.name, plan.path.display());
+            screen.line(screen.bold(&crate::screen::one_line(&heading)))?;
+            screen.text(&diff)
+        })?;
+    }
+    Ok(())
+}
+
+/// What became of one agent.
+struct Outcome {
+    agent: &'static Agent,
+    path: Option<PathBuf>,
+    diff: String,
+    changed: bool,
+    error: Option<CommandError>,
+}
+
+fn carry_out(planned: Vec<(&'static Agent, Result<Plan, CommandError>)>, dry_run: bool) -> Vec<Outcome> {
+    let outcome = |(agent, plan): (&'static Agent, Result<Plan, CommandError>)| match plan {
+        Err(error) => Outcome { agent, path: None, diff: String::new(), changed: false, error: Some(error) },
+        Ok(plan) => {
+            let changed = plan.changes_anything();
+            let error = if changed && !dry_run { plan::apply(&plan).err() } else { None };
+            Outcome { agent, diff: plan.diff(), path: Some(plan.path), changed, error }
+        }
+    };
+    planned.into_iter().map(outcome).collect()
+}
+
+fn report(app: &App, args: &Args, outcomes: &[Outcome]) -> Result<(), CommandError> {
+    let state = |outcome: &Outcome| match outcome {
+        Outcome { error: Some(_), .. } => "failed",
+        Outcome { changed: false, .. } => "unchanged",
+        _ if args.dry_run => "would change",
+        _ if args.remove => "removed",
+        _ => "installed",
+    };
+    if app.is_json() {
+        let agents: Vec<Value> = outcomes
+            .iter()
+            .map(|outcome| {
+                json!({
+                    "agent": outcome.agent.harness.name(),
+                    "path": outcome.path.as_ref().map(|path| path.display().to_string()),
+                    "state": state(outcome),
+                    "diff": outcome.diff,
+                    "error": outcome.error.as_ref().map(|error| error.message.clone()),
+                })
+            })
+            .collect();
+        app.draw(|screen| screen.document(&json!({"agents": agents})))?;
+        return Ok(());
+    }
+    for outcome in outcomes {
+        let said = match state(outcome) {
+            "failed" => "was left as it is",
+            "unchanged" if args.remove => "has no hooks of doze",
+            "unchanged" => "is connected already",
+            "would change" => "would be changed; nothing was written",
+            "removed" => "is disconnected",
+            _ => "is connected",
+        };
+        app.say(&format!("{} {said}", outcome.agent.name))?;
+        let folder = outcome.path.as_deref().and_then(Path::parent);
+        let caution = folder.and_then(|folder| outcome.agent.caution(folder)).unwrap_or_default();
+        for said in [outcome.agent.afterwards, caution].into_iter().filter(|said| !said.is_empty()) {
+            if state(outcome) == "installed" {
+                app.say(&format!("  {said}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What comes after the hooks: the service, the past, and a first look.
+fn go_on(app: &mut App, is_silent: bool) -> Result<(), CommandError> {
+    if is_silent || !caller::can_be_asked() {
+        app.say("Next:  doze service install  (or doze up)    Read your past sessions:  doze import")?;
+        return Ok(());
+    }
+    let is_yes = |question: &str| ask(question).map(|answer| matches!(answer.as_str(), "" | "y" | "yes"));
+    if is_yes("Start the daemon now and after every login? [Y/n] ")?
+        && let Err(error) = install_service(app)
+    {
+        app.say(&format!("{}\n  → {}", error.message, error.hint))?;
+        return Ok(());
+    }
+    if is_yes("Read your sessions of the last 30 days? [Y/n] ")? {
+        let since = app::days_ago(30);
+        let parts: Vec<PathBuf> = agent_folders().iter().flat_map(|folder| parts(folder)).collect();
+        let total = import_all(app, &parts, &|path| json!({"path": path, "since": since}))?;
+        app.say(&import_line(&total))?;
+    }
+    let answer = app.call(method::RECALL_BRIEF, json!({"cwd": app::folder(None)?}))?;
+    let brief: RecallText = app::read(&answer)?;
+    if brief.text.trim().is_empty() {
+        app.say("Nothing is known of this folder yet. Work as usual; then look with  doze brief")?;
+        return Ok(());
+    }
+    app.draw(|screen| {
+        screen.line(screen.bold("What an agent that starts here is told now"))?;
+        brief_text(screen, &brief.text)
+    })?;
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The commands against a daemon made of a closure: what they ask, how they show the answer, how they end.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::common::{FakeDaemon, Home, error, finish};
+use serde_json::{Value, json};
+
+fn memory() -> Value {
+    json!({
+        "id": "0198a1b2-0000-7000-8000-000000000001", "space": "project", "kind": "command", "status": "active",
+        "title": "just itest", "body": "Use just itest instead of make test, which misses the broker.",
+        "verification": "human", "confidence": 0.9, "reinforce_count": 3, "pinned": true,
+        "created_at": "2020-01-01T00:00:00Z", "updated_at": "2020-01-01T00:00:00Z",
+        "last_confirmed_at": "2020-01-01T00:00:00Z",
+    })
+}
+
+#[test]
+fn without_a_daemon_the_error_names_the_command_that_helps() {
+    let home = Home::new();
+    for arguments in [
+        &["search", "port"][..],
+        &["list"],
+        &["status"],
+        &["brief"],
+        &["remember", "x"],
+        &["dream"],
+        &["stop"],
+    ] {
+        let ran = home.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (69, ""), "{arguments:?}");
+        assert!(ran.stderr.starts_with("doze: ") && ran.stderr.contains("doze up"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    let home = Home::new();
+    for arguments in [&["serach"][..], &["search"], &["feedback", "i", "nice"], &["forget", "--all"]] {
+        assert_eq!(home.run(arguments).code, 2, "{arguments:?}");
+    }
+    assert_eq!(home.run(&["--help"]).code, 0);
+    assert_eq!(home.run(&["--version"]).stdout, concat!("doze ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn errors_of_the_daemon_become_exit_statuses() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(&home, |_, params| match params["id"].as_str().unwrap() {
+        "gone" => error(-32001, "not_found", "no memory goes by that id", "doze list"),
+        "long" => error(-32602, "invalid", "id: 900 is more than 64", "h"),
+        "busy" => error(-32004, "busy", "shutting down", "h"),
+        "no" => error(-32003, "refused", "not yours", "h"),
+        _ => error(-32603, "internal", "oops", "h"),
+    });
+    for (id, code) in [("gone", 1), ("long", 65), ("busy", 75), ("no", 77), ("?", 70)] {
+        assert_eq!(home.run(&["show", id]).code, code, "{id}");
+    }
+    assert_eq!(home.run(&["show", "gone"]).stderr, "doze: no memory goes by that id\n  → doze list\n");
+}
+
+#[test]
+fn a_search_is_numbered_and_says_where_from() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |_, _| {
+        json!({"hits": [{"id": "m1", "title": "Staging API listens on 5433", "body": "Staging API listens on 5433\u{1b}[2J",
+            "kind": "fact", "project": "shop", "created_at": "2020-01-01T00:00:00Z", "source": {"agent": "codex"}}],
+            "took_ms": 1, "lexical": "on", "semantic": "failed"})
+    });
+    let ran = home.run(&["search", "which", "port?", "--limit", "3"]);
+    assert_eq!(ran.code, 0);
+    let age = ran.stdout.split("fact · ").nth(1).unwrap().split(" · ").next().unwrap().to_owned();
+    let shown = ran.stdout.replace(&format!("fact · {age}"), "fact · AGE");
+    assert_eq!(shown, "");
+    let (method, params) = daemon.next();
+    assert_eq!(
+        (method.as_str(), &params["query"], &params["limit"]),
+        ("recall.search", &json!("which port?"), &json!(3))
+    );
+    assert_eq!(params["cwd"], json!(fs::canonicalize(home.path()).unwrap()));
+}
+
+#[test]
+fn nothing_found_is_1_in_both_forms() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(
+        &home,
+        |_, _| json!({"hits": [], "took_ms": 1, "lexical": "on", "semantic": "off"}),
+    );
+    assert_eq!(home.run(&["search", "x"]).code, 1);
+    let ran = home.run(&["search", "x", "--json"]);
+    assert_eq!(ran.code, 1);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer, json!({"hits": [], "took_ms": 1, "lexical": "on", "semantic": "off"}));
+}
+
+#[test]
+fn json_is_the_answer_unchanged_fields_of_tomorrow_included() {
+    let home = Home::new();
+    let _daemon =
+        FakeDaemon::start(&home, |_, _| json!({"items": [memory()], "next": null, "new_field": [1.5, "x"]}));
+    let ran = home.run(&["--json", "list"]);
+    assert_eq!(ran.code, 0);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer, json!({"items": [memory()], "next": null, "new_field": [1.5, "x"]}));
+}
+
+#[test]
+fn a_memory_is_listed_with_its_id_and_marks_and_shown_with_all() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(&home, |method, _| match method {
+        "memory.list" => json!({"items": [memory()], "next": "c2"}),
+        _ => memory(),
+    });
+    let listed = home.run(&["list"]).stdout;
+    assert!(
+        listed.contains("from you\n")
+            && listed.contains("pinned · said 3 times")
+            && listed.contains("doze list --cursor c2"),
+        "{listed}"
+    );
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    let shown = home.run(&["show", "x"]).stdout;
+    assert!(
+        shown.contains("kind        command")
+            && shown.contains("confidence  0.90")
+            && shown.contains("misses the broker."),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_pipe_is_no_person() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(
+        &home,
+        |_, _| json!({"id": "m1", "outcome": "added", "memory": memory(), "redacted": {"aws": 1}}),
+    );
+    let ran = home.run(&["remember", "use", "just", "itest", "--kind", "command", "--topic", "tests"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.stdout.starts_with("remembered: just itest\n") && ran.stdout.contains("1 secret taken out"),
+        "{}",
+        ran.stdout
+    );
+    let (_, params) = daemon.next();
+    assert_eq!(
+        (&params["human"], &params["body"], &params["topic_key"]),
+        (&json!(false), &json!("use just itest"), &json!("tests"))
+    );
+    let mut command = home.command(&["remember", "x"]);
+    finish(command.env("CLAUDECODE", "1").stdin(Stdio::null()));
+    assert_eq!(daemon.next().1["agent"], "claude-code");
+}
+
+#[test]
+fn a_commit_comes_from_a_document_with_the_options_laid_over_it() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(
+        &home,
+        |_, _| json!({"session": "s", "seq": 4, "summary": {"what": "did it"}, "extraction": "off"}),
+    );
+    let mut command = home.command(&["commit", "-", "--end", "turn"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(
+        &mut child.stdin.take().unwrap(),
+        br#"{"session":"s","agent":"a","end":"session","cwd":"/p"}"#,
+    )
+    .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("committed s: did it\n"));
+    assert_eq!(daemon.next().1, json!({"session": "s", "agent": "a", "end": "turn", "cwd": "/p"}));
+
+    assert_eq!(home.run(&["commit", "--session", "s2", "--agent", "b", "--summary", "x"]).code, 0);
+    assert_eq!(daemon.next().1["summary"], "x");
+    let file = home.path().join("broken.json");
+    fs::write(&file, "{").unwrap();
+    assert_eq!(home.run(&["commit", "broken.json"]).code, 65);
+    assert_eq!(home.run(&["commit", "absent.json"]).code, 65);
+}
+
+#[test]
+fn texts_for_agents_are_printed_alone() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(
+        &home,
+        |_, _| json!({"text": "# Project memory\n- a\n", "tokens": 5, "memories": []}),
+    );
+    for arguments in [&["brief"][..], &["recover", "alex"], &["context", "alex"], &["roster"]] {
+        assert_eq!(home.run(arguments).stdout, "# Project memory\n- a\n", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_dream_tells_what_and_why() {
+    let home = Home::new();
+    let mut after = memory();
+    after["title"] = json!("Staging API listens on 5433");
+    after["body"] = json!("5433");
+    let _daemon = FakeDaemon::start(&home, move |_, _| {
+        json!({"id": "41", "mode": "code", "started_at": "2020-01-01T03:00:00Z", "ended_at": "2020-01-01T03:00:14Z", "result": "done",
+            "sessions": [{"session": "s-81", "outcome": "extracted"}, {"session": "s-82", "outcome": "skipped", "reason": "too short"}],
+            "changes": [{"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]}]})
+    });
+    let ran = home.run(&["dream", "show", "41"]);
+    assert_eq!(ran.code, 0);
+    let (_, rest) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(rest, "");
+}
+
+#[test]
+fn completions_need_no_daemon() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = home.run(&["completions", shell]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.stdout.contains("doze"), "{shell}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let home = Home::new();
+    let mut command = home.command(&["completions", "bash"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn remembering_reads_a_dash_from_the_standard_input() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |_, _| json!({"id": "m1", "outcome": "added", "memory": memory()}));
+    let mut command = home.command(&["remember", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"line one\nline two").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(daemon.next().1["body"], "line one\nline two");
+}

@@ -1,0 +1,6 @@
+//! The built program, run as people and agents run it.
+
+mod commands;
+mod common;
+mod hook;
+mod setup;
