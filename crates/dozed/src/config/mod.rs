@@ -7,7 +7,7 @@ mod keys;
 mod live;
 mod settings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use doze_protocol::system::{ConfigAnswer, ConfigValue};
@@ -219,25 +219,16 @@ fn unknown(name: &str) -> String {
 fn flatten(path: &Path, text: &str) -> Result<BTreeMap<String, Value>, ConfigError> {
     let syntax = |message: String| ConfigError::Syntax { path: path.to_owned(), message };
     let table: toml::Table = toml::from_str(text).map_err(|error| syntax(one_line(&error.to_string())))?;
-    let prefixes: BTreeSet<&str> =
-        KEYS.iter().flat_map(|key| key.name.match_indices('.').map(|(at, _)| &key.name[..at])).collect();
     let mut flat = BTreeMap::new();
-    flatten_into(table, String::new(), &prefixes, &mut flat);
+    flatten_into(table, String::new(), &mut flat);
     Ok(flat)
 }
 
-fn flatten_into(
-    table: toml::Table,
-    prefix: String,
-    prefixes: &BTreeSet<&str>,
-    flat: &mut BTreeMap<String, Value>,
-) {
+fn flatten_into(table: toml::Table, prefix: String, flat: &mut BTreeMap<String, Value>) {
     for (name, value) in table {
         let name = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
         match value {
-            toml::Value::Table(inner) if prefixes.contains(name.as_str()) => {
-                flatten_into(inner, name, prefixes, flat);
-            }
+            toml::Value::Table(inner) => flatten_into(inner, name, flat),
             other => {
                 // Dates and non-finite numbers have no JSON form; as text they fail the check of their key.
                 let value = serde_json::to_value(&other).unwrap_or_else(|_| other.to_string().into());

@@ -87,6 +87,10 @@ fn everything_wrong_is_told_at_once_with_a_suggestion() {
             "there is no key \"zzz\"; `doze config schema` lists the keys",
         ]
     );
+    assert_eq!(
+        wrong("[lgo]\nlevel = \"warn\""),
+        ["there is no key \"lgo.level\"; did you mean \"log.level\"?"]
+    );
     assert!(wrong("memory = 5")[0].contains("there is no key \"memory\""));
     assert!(wrong("[dream]\ncron = \"often\"")[0].starts_with("dream.cron: "));
     assert!(wrong("dream.interval_seconds = 2026-01-01")[0].contains("expected a whole number"));
