@@ -51,10 +51,16 @@ impl Frames {
             let line = &self.buffer[self.start..end];
             self.start = end + 1;
             self.searched = self.start;
-            if std::mem::take(&mut self.skipping) || line.trim_ascii().is_empty() {
+            if std::mem::take(&mut self.skipping) {
                 continue;
             }
-            return Some(if line.len() > self.limit { Frame::TooLong } else { Frame::Line(line.to_vec()) });
+            // Length first: whether a long blank line is told must not depend on the pieces it comes in.
+            if line.len() > self.limit {
+                return Some(Frame::TooLong);
+            }
+            if !line.trim_ascii().is_empty() {
+                return Some(Frame::Line(line.to_vec()));
+            }
         }
     }
 
@@ -111,6 +117,8 @@ mod tests {
         let pieces: [&[u8]; 5] = [b"ab", b"cd", b"efgh", b"ij\nx", b"\n"];
         assert_eq!(cut(3, &pieces), (vec![Frame::TooLong, line("x")], false));
         assert_eq!(cut(3, &[b"abcd"]), (vec![Frame::TooLong], true));
+        assert_eq!(cut(3, &[b"    \nx\n"]), (vec![Frame::TooLong, line("x")], false));
+        assert_eq!(cut(3, &[b"    ", b"\nx\n"]), (vec![Frame::TooLong, line("x")], false));
     }
 
     proptest! {
