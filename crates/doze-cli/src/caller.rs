@@ -50,7 +50,10 @@ pub(crate) fn agent() -> Option<&'static str> {
 
 /// The agent that was named, else the one in whose shell this runs.
 pub(crate) fn agent_or(named: Option<&str>) -> Option<String> {
-    named.or_else(|| agent()).map(str::to_owned)
+    match named {
+        Some(named) => Some(named.to_owned()),
+        None => agent().map(str::to_owned),
+    }
 }
 
 #[cfg(test)]

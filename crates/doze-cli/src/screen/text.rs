@@ -57,10 +57,11 @@ fn char_width(c: char) -> usize {
     }
 }
 
-/// The text on one line in at most `columns` columns, an ellipsis in place of what does not fit.
+/// The text on one line in at most `columns` columns, an ellipsis in place of what does not fit. Spaces stay, so that
+/// what was aligned stays so.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
-    let keep_indent = text.len() - text.trim_start_matches(' ').len();
-    let line = " ".repeat(keep_indent.min(columns)) + &one_line(text);
+    let line: String =
+        clean(text).trim_end().chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     if width(&line) <= columns {
         return line;
     }
@@ -117,7 +118,7 @@ mod tests {
             ("exactly te", 10, "exactly te"),
             ("a longer line", 10, "a longer…"),
             ("数据库连接", 7, "数据库…"),
-            ("  two\n spaces ", 20, "  two spaces"),
+            ("  two\n spaces ", 20, "  two  spaces"),
             ("abc", 1, "…"),
         ];
         for (text, columns, wanted) in cases {

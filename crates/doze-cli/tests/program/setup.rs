@@ -76,7 +76,7 @@ fn a_registered_command_runs_in_a_shell_wherever_the_program_is() {
         .into_iter()
         .find(|command| command.ends_with("Stop"))
         .unwrap();
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new("/bin/sh");
     shell
         .args(["-c", &command])
         .env_clear()
