@@ -103,3 +103,53 @@ fn without_shown(event: &Event, was_shown: &dyn Fn(u64) -> bool) -> Event {
     }
     event
 }
+
+#[cfg(test)]
+mod tests {
+    use doze_core::injected::line_hashes;
+    use doze_core::model::{EventKind, ToolUse};
+
+    use super::*;
+    use crate::testing::{ago, session};
+
+    fn said(text: &str) -> Event {
+        Event { at: Some(ago(7)), ..Event::new("e", EventKind::Prompt, Origin::Person, text) }
+    }
+
+    fn find(project: &str, events: Vec<Event>, shown: &str) -> Vec<Candidate> {
+        let hashes = line_hashes(shown);
+        let caps = Caps::default();
+        let context = ExtractContext { was_shown: &|hash| hashes.contains(&hash), caps: &caps };
+        let events: Vec<(u64, Event)> =
+            events.into_iter().enumerate().map(|(n, event)| (n as u64, event)).collect();
+        candidates(&session("s1", project, 9, 1), &events, &context)
+    }
+
+    #[test]
+    fn a_candidate_knows_where_it_comes_from_and_where_it_belongs() {
+        let found = find("p", vec![said("hello there"), said("always use pnpm for installs")], "");
+        assert_eq!((found[0].evidence.as_slice(), found[0].at), (["s1#1".to_owned()].as_slice(), ago(7)));
+        assert_eq!(found[0].scope, Scope::Project("p".into()));
+        let everywhere = find("p", vec![said("In all my projects, always use British spelling")], "");
+        assert_eq!(everywhere[0].scope, Scope::User);
+        let outside = find("", vec![said("always use pnpm for installs")], "");
+        assert_eq!(outside[0].scope, Scope::Agent { project: None, agent: "claude-code".into() });
+    }
+
+    #[test]
+    fn five_of_a_session_at_most_and_never_what_doze_put_there() {
+        let things = ["tests", "docs", "pages", "views", "tools", "crates", "forms"];
+        let many = things.map(|thing| said(&format!("always write {thing} in British spelling"))).to_vec();
+        assert_eq!(find("p", many, "").len(), 5);
+        let brief = "- Use pnpm for installs (2d ago, from the user): always use pnpm for installs";
+        assert_eq!(find("p", vec![said("always use pnpm for installs")], brief), []);
+        let mut own = Event::new("e", EventKind::Tool, Origin::Tool, "");
+        own.tool = Some(ToolUse {
+            name: "mcp__doze__memory_search".into(),
+            input: "{\"command\": \"just itest\"}".into(),
+            output: "bash: parallel: command not found `parallel`".into(),
+            failed: true,
+        });
+        assert_eq!(find("p", vec![own], ""), []);
+    }
+}

@@ -157,3 +157,147 @@ fn is_over(session: &Session, now: Timestamp) -> bool {
         || silent >= SILENCE
         || silent < -SILENCE
 }
+
+#[cfg(test)]
+mod tests {
+    use doze_core::model::SessionKind;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{ago, now, session};
+
+    fn state(name: &str, project: &str, rounds: u64, hours: i64) -> SessionState {
+        SessionState {
+            session: session(name, project, rounds, hours),
+            done_rounds: 0,
+            done_ordinal: 0,
+            failures: 0,
+            next_try_after: None,
+        }
+    }
+
+    fn read(choices: &[Choice]) -> Vec<&str> {
+        choices
+            .iter()
+            .filter(|choice| matches!(choice.outcome, ChoiceOutcome::Read { .. }))
+            .map(|choice| choice.key.session.as_str())
+            .collect()
+    }
+
+    /// What becomes of one state: `read from n`, the reason, or nothing at all.
+    fn outcome(state: SessionState, by_hand: bool) -> String {
+        match choose(&[state], Mode::Code, now(), &Caps::default(), by_hand)
+            .pop()
+            .map(|choice| choice.outcome)
+        {
+            Some(ChoiceOutcome::Read { from_ordinal }) => format!("read from {from_ordinal}"),
+            Some(ChoiceOutcome::Skip { reason }) => reason,
+            None => String::new(),
+        }
+    }
+
+    #[test]
+    fn each_rule_has_its_sentence() {
+        let with = |change: &dyn Fn(&mut SessionState)| {
+            let mut state = state("s", "p", 8, 2);
+            change(&mut state);
+            state
+        };
+        let table: &[(&dyn Fn(&mut SessionState), &str, &str)] = &[
+            (&|_| {}, "read from 0", "read from 0"),
+            (&|s| s.session.rounds = 3, "it has 3 rounds, 4 are needed", "it has 3 rounds, 4 are needed"),
+            (&|s| s.session.rounds = 4, "read from 0", "read from 0"),
+            (
+                &|s| (s.done_rounds, s.done_ordinal) = (5, 12),
+                "it has 3 new rounds, 4 are needed",
+                "it has 3 new rounds, 4 are needed",
+            ),
+            (&|s| (s.done_rounds, s.done_ordinal) = (4, 12), "read from 12", "read from 12"),
+            (&|s| (s.done_rounds, s.done_ordinal) = (8, 24), "", ""),
+            (
+                &|s| s.session.last_event_at = ago(24 * 30 + 1),
+                "it is older than 30 days",
+                "it is older than 30 days",
+            ),
+            (&|s| s.session.last_event_at = ago(-5), "read from 0", "read from 0"),
+            (
+                &|s| (s.session.ended, s.session.heard_at) = (None, now() - SignedDuration::from_mins(9)),
+                "it is still open",
+                "read from 0",
+            ),
+            (
+                &|s| {
+                    (s.session.ended, s.session.heard_at) =
+                        (Some(SessionEnd::Turn), now() - SignedDuration::from_mins(10))
+                },
+                "read from 0",
+                "read from 0",
+            ),
+            (&|s| (s.session.ended, s.session.heard_at) = (None, ago(-48)), "read from 0", "read from 0"),
+            (&|s| (s.failures, s.next_try_after) = (2, None), "read from 0", "read from 0"),
+            (
+                &|s| (s.failures, s.next_try_after) = (3, Some(ago(-1))),
+                "its extraction failed 3 times; it waits for a later sweep",
+                "read from 0",
+            ),
+            (&|s| (s.failures, s.next_try_after) = (3, Some(ago(1))), "read from 0", "read from 0"),
+            (&|s| (s.failures, s.next_try_after) = (3, Some(ago(-24 * 900))), "read from 0", "read from 0"),
+            (
+                &|s| s.failures = 8,
+                "its extraction failed 8 times; doze dream by hand tries it again",
+                "read from 0",
+            ),
+            (&|s| s.session.mode = Mode::Agent, "", ""),
+            (&|s| s.session.kind = SessionKind::Subagent, "", ""),
+            (&|s| s.session.kind = SessionKind::Headless, "read from 0", "read from 0"),
+        ];
+        for (change, scheduled, by_hand) in table {
+            assert_eq!(outcome(with(*change), false), *scheduled);
+            assert_eq!(outcome(with(*change), true), *by_hand);
+        }
+    }
+
+    #[test]
+    fn projects_take_turns_and_the_longest_waiting_comes_first() {
+        let mut states: Vec<SessionState> =
+            (0..20).map(|n| state(&format!("busy{n:02}"), "busy", 9, 400 - n)).collect();
+        states.push(state("quiet1", "quiet", 9, 5));
+        states.push(state("quiet2", "quiet", 9, 3));
+        states.push(state("alone", "", 9, 1));
+        let choices = choose(&states, Mode::Code, now(), &Caps::default(), false);
+        assert_eq!(
+            read(&choices),
+            [
+                "busy00", "quiet1", "alone", "busy01", "quiet2", "busy02", "busy03", "busy04", "busy05",
+                "busy06"
+            ]
+        );
+        assert_eq!(choices.len(), 23);
+    }
+
+    #[test]
+    fn the_first_failures_are_tried_in_the_next_sweep_and_pauses_double() {
+        assert_eq!((retry_after(0, now()), retry_after(2, now())), (None, None));
+        assert_eq!(retry_after(3, now()), Some(ago(-8)));
+        assert_eq!(retry_after(4, now()), Some(ago(-16)));
+        assert!(retry_after(u32::MAX, now()).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_starves(hours in proptest::collection::vec((0usize..4, 1i64..600), 1..60)) {
+            let mut states: Vec<SessionState> = hours.iter().enumerate().map(|(n, (project, hours))| state(&format!("s{n:02}"), ["a", "b", "c", ""][*project], 9, *hours)).collect();
+            let mut sweeps = 0;
+            while states.iter().any(|state| state.done_rounds == 0) {
+                let choices = choose(&states, Mode::Code, now(), &Caps::default(), false);
+                let read: Vec<String> = read(&choices).into_iter().map(str::to_owned).collect();
+                prop_assert!(!read.is_empty() && read.len() <= 10);
+                for state in states.iter_mut().filter(|state| read.contains(&state.session.key.session)) {
+                    (state.done_rounds, state.done_ordinal) = (state.session.rounds, state.session.event_count);
+                }
+                sweeps += 1;
+            }
+            prop_assert_eq!(sweeps, hours.len().div_ceil(10));
+        }
+    }
+}

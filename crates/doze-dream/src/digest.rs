@@ -94,3 +94,58 @@ fn both_ends(output: &str) -> String {
     }
     format!("{head}\n{}", &output[start..])
 }
+
+#[cfg(test)]
+mod tests {
+    use doze_core::model::ToolUse;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn event(kind: EventKind, text: &str) -> Event {
+        Event::new("e", kind, Origin::Agent, text)
+    }
+
+    fn ran(output: &str, failed: bool) -> Event {
+        let mut event = event(EventKind::Tool, "");
+        event.tool = Some(ToolUse { name: "Bash".into(), input: "{}".into(), output: output.into(), failed });
+        event
+    }
+
+    fn total(events: &[(u64, Event)]) -> usize {
+        events.iter().map(|(_, event)| cost(event)).sum()
+    }
+
+    #[test]
+    fn what_decides_is_kept_and_the_uneventful_beginning_goes() {
+        let mut events = vec![(0, event(EventKind::Prompt, "do it")), (1, ran("boom", true))];
+        events.extend((2..400).map(|n| (n, event(EventKind::Answer, &"words ".repeat(100)))));
+        events.push((400, event(EventKind::Notice, "compacted")));
+        let kept = digest(&events, 3_000);
+        let ordinals: Vec<u64> = kept.iter().map(|(ordinal, _)| *ordinal).collect();
+        assert!(ordinals.starts_with(&[0, 1]) && ordinals.is_sorted() && ordinals.ends_with(&[398, 399]));
+        assert!(total(&kept) < 3_000 && total(&kept) > 2_500);
+    }
+
+    #[test]
+    fn a_long_output_keeps_both_ends() {
+        let output = format!("first line\n{}\nlast line", "noise\n".repeat(5_000));
+        let kept = digest(&[(0, ran(&output, true))], 30_000);
+        let tool = kept[0].1.tool.clone().unwrap();
+        assert!(
+            tool.output.starts_with("first line")
+                && tool.output.ends_with("last line")
+                && tool.output.len() < 3_000
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_digest_is_bounded_for_any_text(texts in proptest::collection::vec("\\PC{0,400}", 0..40), max in 0usize..2_000) {
+            let events: Vec<(u64, Event)> = texts.iter().enumerate().map(|(n, text)| {
+                (n as u64, if n % 2 == 0 { ran(&text.repeat(9), n % 4 == 0) } else { event(EventKind::Prompt, text) })
+            }).collect();
+            prop_assert!(total(&digest(&events, max)) < max.max(1));
+        }
+    }
+}

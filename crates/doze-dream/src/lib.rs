@@ -11,12 +11,14 @@ mod choose;
 mod digest;
 mod plan;
 pub mod schedule;
+#[cfg(test)]
+mod testing;
 mod undo;
 
 pub use candidates::{Candidate, ExtractContext, candidates};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use digest::digest;
-pub use plan::{CandidateOf, LeftAlone, Plan, PlanInput, plan};
+pub use plan::{CandidateOf, LeftAlone, Plan, PlanInput, plan, retires_when};
 pub use undo::{UndoError, UndoStep, undo};
 
 /// The bounds of one sweep.

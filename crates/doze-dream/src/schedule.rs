@@ -124,3 +124,105 @@ fn wait(until: Option<Timestamp>, why_not: String) -> Verdict {
 fn later(time: Timestamp, pause: SignedDuration) -> Option<Timestamp> {
     time.checked_add(pause).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::now;
+
+    fn hours(hours: i64) -> SignedDuration {
+        SignedDuration::from_hours(hours)
+    }
+
+    fn state(last_run_hours_ago: Option<i64>) -> State {
+        State {
+            enabled: true,
+            interval: hours(4),
+            started_at: now() - hours(100),
+            last_run: last_run_hours_ago.map(|ago| now() - hours(ago)),
+            failed: 0,
+            empty: 0,
+            busy: false,
+            busy_times: 0,
+            paused_until: None,
+            random: 0,
+        }
+    }
+
+    fn why_not(state: &State) -> String {
+        match decide(state, now()) {
+            Verdict::Run => "runs".to_owned(),
+            Verdict::Wait { why_not, .. } => why_not,
+        }
+    }
+
+    #[test]
+    fn each_state_says_why_not() {
+        let fresh = State { started_at: now() - SignedDuration::from_secs(20), ..state(None) };
+        let table = [
+            (state(Some(4)), "runs"),
+            (state(Some(40)), "runs"),
+            (state(None), "runs"),
+            (state(Some(3)), "the next sweep is in 60 min"),
+            (state(Some(1)), "the next sweep is in 3 h"),
+            (fresh, "the daemon has just started; the first sweep is in 1 min"),
+            (State { last_run: Some(now() - hours(50)), ..fresh }, "the next sweep is in 1 min"),
+            (State { enabled: false, ..state(None) }, "dreaming is off for this mode (dream.enabled)"),
+            (
+                State { busy: true, ..state(Some(5)) },
+                "an agent is at work; the sweep waits for a quiet moment",
+            ),
+            (
+                State { paused_until: Some(now() + hours(1)), ..state(None) },
+                "doze is paused until 2026-03-18T13:00:00Z",
+            ),
+            (State { paused_until: Some(now() - hours(1)), ..state(None) }, "runs"),
+            (State { failed: 3, ..state(Some(5)) }, "the last 3 sweeps failed; the next one is in 3 h"),
+            (State { failed: 2, ..state(Some(5)) }, "runs"),
+            (
+                State { empty: 4, ..state(Some(5)) },
+                "the last 4 sweeps found nothing new; the next one is in 11 h",
+            ),
+            (State { empty: 400, ..state(Some(33)) }, "runs"),
+            // A last run that lies ahead was told by a clock that was put back.
+            (state(Some(-24 * 365)), "runs"),
+        ];
+        for (state, expected) in table {
+            assert_eq!(why_not(&state), expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn missed_sweeps_make_one_and_a_busy_agent_is_asked_less_and_less() {
+        let mut slept = state(Some(90));
+        assert_eq!(decide(&slept, now()), Verdict::Run);
+        slept.last_run = Some(now());
+        assert!(matches!(decide(&slept, now()), Verdict::Wait { .. }));
+        let pause = |busy_times| match decide(&State { busy: true, busy_times, ..state(Some(9)) }, now()) {
+            Verdict::Wait { until: Some(until), .. } => until.duration_since(now()).as_mins(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([0, 1, 2, 3, 4, 99].map(pause), [2, 4, 8, 16, 30, 30]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_clock_jump_stalls_or_hurries_it(
+            last in -100_000i64..100_000, started in -100_000i64..100_000, interval in 0i64..100_000, random: u32, failed in 0u32..9,
+        ) {
+            let at = |minutes: i64| now() + SignedDuration::from_mins(minutes);
+            let state = State {
+                interval: SignedDuration::from_secs(interval), started_at: at(started), last_run: Some(at(last)), random, failed, ..state(None)
+            };
+            let due = due(&state, now());
+            let interval = state.interval.max(MIN_INTERVAL);
+            let longest = SignedDuration::from_secs(interval.as_secs() * 8) + SignedDuration::from_mins(5);
+            prop_assert!(due <= now() + longest.max(INITIAL_DELAY));
+            if (-100_000..=0).contains(&last) {
+                prop_assert!(due >= at(last) + interval, "never sooner than the interval");
+            }
+        }
+    }
+}

@@ -15,13 +15,20 @@ const MAX_ANSWERS: usize = 8;
 const MAX_QUESTION: usize = 200;
 const MAX_ANSWER: usize = 160;
 
-/// One thing was taken and another left.
-static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi)\b(?:chose|choose|chosen|picked|opted\s+for|went\s+with|going\s+with|go\s+with|settled\s+on|decided\s+(?:on|to\s+use|against|to\s+keep)|switched\s+(?:from\s+\S.*\s+)?to|changed\s+from\s+\S.*\s+to|replaced\s+\S.*\s+with|kept|uses?|using|used)\b\s+\S.*\b(?:over|instead\s+of|rather\s+than|because|since|so\s+that|to\s+avoid)\b\s+\S",
-    )
-    .expect("a valid pattern")
-});
+/// One thing was taken and another left, in the words of the person.
+static CHOICE: LazyLock<Regex> = LazyLock::new(|| choice_by(r"|going\s+with|go\s+with|uses?|using|used"));
+
+/// The same in the words of the agent: that some code uses a thing is no choice.
+static CHOICE_OF_AGENT: LazyLock<Regex> = LazyLock::new(|| choice_by(""));
+
+fn choice_by(more_verbs: &str) -> Regex {
+    let pattern = format!(
+        r"(?xi)\b(?:chose|choose|chosen|picked|opted\s+for|went\s+with|settled\s+on|decided\s+(?:on|to\s+use|against|to\s+keep)
+        |switched\s+(?:from\s+\S.*\s+)?to|changed\s+from\s+\S.*\s+to|replaced\s+\S.*\s+with|kept{more_verbs})\b
+        \s+\S.*\b(?:over|instead\s+of|rather\s+than|because|since|so\s+that|to\s+avoid)\b\s+\S"
+    );
+    Regex::new(&pattern).expect("a valid pattern")
+}
 
 static REASON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:because|since|so\s+that|to\s+avoid|as\s+it|due\s+to)\b\s+\S+\s+\S+")
@@ -73,7 +80,7 @@ fn is_choice_of_person(sentence: &str) -> bool {
 
 /// The agent's reasons count only where it says what was taken, what was left or avoided, and does not weigh.
 fn is_choice_of_agent(sentence: &str) -> bool {
-    CHOICE.is_match(sentence) && REASON.is_match(sentence) && gate::is_asserted(sentence)
+    CHOICE_OF_AGENT.is_match(sentence) && REASON.is_match(sentence) && gate::is_asserted(sentence)
 }
 
 fn choice(ordinal: u64, event: &Event, sentence: &str, origin: Origin) -> Extracted {

@@ -9,9 +9,21 @@ use super::shell::{self, Call};
 use super::{Extracted, gate};
 use crate::model::{Kind, Origin};
 
+/// Failed calls looked at, and calls after each that may show that the trouble passed.
+const MAX_FAILURES: usize = 200;
+const MAX_LATER: usize = 400;
+
+/// What is said of a quirk.
+struct Quirk {
+    title: String,
+    body: String,
+    confidence: f64,
+}
+
+/// How an output tells of a quirk, and what is made of it.
 struct Sign {
     pattern: LazyLock<Regex>,
-    make: fn(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)>,
+    make: fn(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<Quirk>,
 }
 
 /// The first group of each pattern names the thing.
@@ -52,7 +64,8 @@ static SIGNS: [Sign; 3] = [
 /// One quirk a sign and name, told by the first failure that shows it.
 pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
     let mut found: Vec<Extracted> = Vec::new();
-    for (at, failed) in calls.iter().enumerate().filter(|(_, call)| call.failed) {
+    for (at, failed) in calls.iter().enumerate().filter(|(_, call)| call.failed).take(MAX_FAILURES) {
+        let later = &calls[at + 1..calls.len().min(at + 1 + MAX_LATER)];
         for line in shell::lines(failed.output) {
             for (kind, sign) in ["program", "variable", "port"].iter().zip(&SIGNS) {
                 let Some(groups) = sign.pattern.captures(&line) else { continue };
@@ -61,17 +74,16 @@ pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
                 if found.iter().any(|known| known.topic_key.as_deref() == Some(&topic)) {
                     continue;
                 }
-                let Some((title, body, confidence)) = (sign.make)(name.as_str(), failed, &calls[at + 1..])
-                else {
+                let Some(quirk) = (sign.make)(name.as_str(), failed, later) else {
                     continue;
                 };
                 found.push(Extracted {
                     kind: Kind::EnvQuirk,
-                    title: short(&title, MAX_TITLE),
-                    body: short(&body, MAX_BODY),
+                    title: short(&quirk.title, MAX_TITLE),
+                    body: short(&quirk.body, MAX_BODY),
                     topic_key: Some(topic),
                     files: Vec::new(),
-                    confidence,
+                    confidence: quirk.confidence,
                     evidence: vec![failed.ordinal],
                     origin: Origin::Tool,
                     at: failed.at,
@@ -84,19 +96,21 @@ pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
 }
 
 /// A program that no later command could run either, and that is no file of the project.
-fn missing_program(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)> {
+fn missing_program(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<Quirk> {
     let runs = |call: &Call<'_>| {
         call.raw
             .split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '('))
             .any(|word| word == name)
     };
-    let was_called = runs(failed) || failed.output.contains(&format!("`{name}`"));
-    let came = later.iter().any(|call| {
-        !call.failed && runs(call) && !call.raw.contains("which") && !call.raw.contains("command -v")
-    });
+    // What a script complains of may be one of its own functions; programs hardly ever have an underscore.
+    let was_called = runs(failed) || !name.contains('_');
     let looks_real =
         name.chars().any(|c| c.is_ascii_alphabetic()) && !name.contains('.') && !is_shell_word(name);
-    if came || !was_called || !looks_real || gate::is_one_off(name) {
+    if !was_called || !looks_real || gate::is_one_off(name) {
+        return None;
+    }
+    let only_asks = |call: &Call<'_>| call.raw.contains("which") || call.raw.contains("command -v");
+    if later.iter().any(|call| !call.failed && runs(call) && !only_asks(call)) {
         return None;
     }
     let command = if failed.command.is_empty() {
@@ -104,11 +118,11 @@ fn missing_program(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<
     } else {
         format!(" `{}` failed for want of it.", failed.command)
     };
-    Some((
-        format!("`{name}` is not installed on this machine"),
-        format!("The shell does not find `{name}`.{command}"),
-        0.6,
-    ))
+    Some(Quirk {
+        title: format!("`{name}` is not installed on this machine"),
+        body: format!("The shell does not find `{name}`.{command}"),
+        confidence: 0.6,
+    })
 }
 
 fn is_shell_word(name: &str) -> bool {
@@ -130,29 +144,26 @@ fn is_shell_word(name: &str) -> bool {
 }
 
 /// A variable that a command asks for. What was set later, and worked, is worth more than the complaint.
-fn missing_variable(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)> {
+fn missing_variable(name: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<Quirk> {
     let command = &failed.command;
     if command.is_empty() || !shell::is_tool(command) {
         return None;
     }
-    let worked = later.iter().find(|call| {
+    let worked = later.iter().any(|call| {
         call.worked
             && (shell::assignments(&call.command).contains(&name)
                 || call.raw.contains(&format!("export {name}=")))
     });
-    let (rest, confidence) = match worked {
-        Some(_) => ("; with it set, the command worked.", 0.75),
-        None => (".", 0.55),
-    };
-    Some((
-        format!("Set {name} before running `{command}`"),
-        format!("`{command}` fails while {name} is not set{rest}"),
+    let (rest, confidence) = if worked { ("; with it set, the command worked.", 0.75) } else { (".", 0.55) };
+    Some(Quirk {
+        title: format!("Set {name} before running `{command}`"),
+        body: format!("`{command}` fails while {name} is not set{rest}"),
         confidence,
-    ))
+    })
 }
 
 /// A port that something else holds: only when it was met again, or when the agent had to take another one.
-fn taken_port(port: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(String, String, f64)> {
+fn taken_port(port: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<Quirk> {
     let again = later
         .iter()
         .filter(|call| {
@@ -169,9 +180,9 @@ fn taken_port(port: &str, failed: &Call<'_>, later: &[Call<'_>]) -> Option<(Stri
     if again == 0 && !other {
         return None;
     }
-    Some((
-        format!("Port {port} is already in use on this machine"),
-        format!("`{}` could not bind port {port}: something else listens there.", failed.command),
-        0.5,
-    ))
+    Some(Quirk {
+        title: format!("Port {port} is already in use on this machine"),
+        body: format!("`{}` could not bind port {port}: something else listens there.", failed.command),
+        confidence: 0.5,
+    })
 }

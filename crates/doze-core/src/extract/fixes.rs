@@ -1,6 +1,7 @@
 //! What failed and what then worked: commands replaced by better ones, commands that a project runs on, and causes
 //! that the agent named after a failure.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -168,16 +169,16 @@ pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extrac
         .collect();
     let mut found = Vec::new();
     for failed in calls.iter().filter(|call| call.failed) {
-        let telling = telling_words(failed);
-        let cause = answers
-            .iter()
-            .filter(|(ordinal, _)| *ordinal > failed.ordinal && *ordinal <= failed.ordinal + CAUSE_WINDOW)
-            .find_map(|(ordinal, event)| {
-                let sentence = sentences(&event.text).into_iter().find(|sentence| {
-                    CAUSE.is_match(sentence) && gate::is_asserted(sentence) && shares_word(sentence, &telling)
-                })?;
-                Some((*ordinal, event, sentence))
-            });
+        let first = answers.partition_point(|(ordinal, _)| *ordinal <= failed.ordinal);
+        let after =
+            answers[first..].iter().take_while(|(ordinal, _)| *ordinal <= failed.ordinal + CAUSE_WINDOW);
+        let telling = LazyCell::new(|| telling_words(failed));
+        let cause = after.copied().find_map(|(ordinal, event)| {
+            let sentence = sentences(&event.text).into_iter().find(|sentence| {
+                CAUSE.is_match(sentence) && gate::is_asserted(sentence) && shares_word(sentence, &telling)
+            })?;
+            Some((*ordinal, event, sentence))
+        });
         let Some((ordinal, event, sentence)) = cause else { continue };
         found.push(Extracted {
             kind: Kind::Lesson,

@@ -64,7 +64,7 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found.extend(fixes::find(&calls));
     found.extend(fixes::causes(&events, &calls));
     found.extend(environment::find(&calls));
-    found.retain(is_trusted);
+    found.retain(|found| may_become(found.kind, found.origin));
     let mut found = unite(found);
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
     found.truncate(MAX_EXTRACTED);
@@ -83,11 +83,12 @@ fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
     (*ordinal, event)
 }
 
-/// Text from tools and web pages can prove an environment quirk or a lesson, nothing else (`MODEL`, ruling 18).
-fn is_trusted(found: &Extracted) -> bool {
-    match found.origin {
+/// Whether something of this origin may become a memory of this kind: text from tools and web pages can prove an
+/// environment quirk or a lesson, nothing else (`MODEL`, ruling 18).
+pub fn may_become(kind: Kind, origin: Origin) -> bool {
+    match origin {
         Origin::Person | Origin::Agent => true,
-        Origin::Tool | Origin::Web => matches!(found.kind, Kind::EnvQuirk | Kind::Lesson),
+        Origin::Tool | Origin::Web => matches!(kind, Kind::EnvQuirk | Kind::Lesson),
         Origin::Injected => false,
     }
 }

@@ -43,7 +43,7 @@ fn is_speech(line: &str) -> bool {
 
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:(?:no|nope|nah|ok(?:ay)?|yes|yeah|well|so|and|but|also|oh|hey|sorry|actually|again|please|pls|just|remember(?:\s+(?:that|to))?|keep\s+in\s+mind(?:\s+that)?|note(?:\s+that)?|important|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|you\s+(?:should|must|need\s+to|have\s+to)|make\s+sure\s+(?:that\s+you|you|to)|be\s+sure\s+to|i\s+(?:want|need|would\s+like|(?:'|’)d\s+like)\s+you\s+to)(?:\s*[,:;.!–—-]+\s*|\s+))+",
+        r"(?xi)^(?:(?:no|nope|nah|ok(?:ay)?|yes|yeah|well|so|and|but|also|oh|hey|sorry|actually|again|please|pls|just|remember(?:\s+(?:that|to))?|keep\s+in\s+mind(?:\s+that)?|note(?:\s+that)?|important|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|you\s+(?:should|must|need\s+to|have\s+to)|make\s+sure\s+(?:that\s+you|you|to)|let(?:['’]s|\s+us)|be\s+sure\s+to|i\s+(?:want|need|would\s+like|(?:'|’)d\s+like)\s+you\s+to)(?:\s*[,:;.!–—-]+\s*|\s+))+",
     )
     .expect("a valid pattern")
 });

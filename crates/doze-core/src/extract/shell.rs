@@ -49,7 +49,8 @@ pub(super) fn calls<'a>(events: &[&'a (u64, Event)]) -> Vec<Call<'a>> {
             let failed = tool.failed || tells_failure(&tool.output);
             let command = core(&raw).unwrap_or_default();
             let hides_status = raw.contains(['|', ';']);
-            let worked = !failed && !(hides_status && FAILURE.is_match(head(&tool.output, OUTPUT_LIMIT)));
+            let hides_failure = hides_status && FAILURE.is_match(head(&tool.output, OUTPUT_LIMIT));
+            let worked = !failed && !hides_failure;
             Some(Call { ordinal: *ordinal, at: event.at, command, raw, output: &tool.output, failed, worked })
         })
         .collect()

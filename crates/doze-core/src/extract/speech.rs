@@ -25,8 +25,27 @@ static LIKING: LazyLock<Regex> = LazyLock::new(|| {
 /// One thing in place of another.
 static CONTRAST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)(?:^|[,;:.]\s*|\b(?:please|we|should|must|to|just|and)\s+)(?:use|using|run|running|prefer|write|name|put|keep|import|call|target|go\s+with)\s+\S.*\b(?:instead\s+of|rather\s+than|not|over|and\s+not|in\s+place\s+of)\s+\S
+        r"(?xi)(?:^|[,;:.]\s*|\b(?:please|we|should|must|to|just|and)\s+)(?:use|using|run|running|prefer|write|name|put|keep|import|call|target|go\s+with)\s+\S.*\b(?:instead\s+of|rather\s+than|not|in\s+place\s+of)\s+\S
+        |\bprefer\s+\S.*\sover\s+\S
         |^\s*(?:no|nope|nah|actually|wrong|stop)\s*[,.:!–—-]+\s*(?:please\s+)?(?:we\s+)?(?:use|run|put|keep|write|call|name)\s+\S+\s+\S",
+    )
+    .expect("a valid pattern")
+});
+
+/// A `not` that belongs to a verb and sets nothing against anything.
+static PLAIN_NOT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:is|are|was|were|am|be|do|does|did|will|would|should|must|can|could|have|has|had|or|why|if)\s+not\b|n['’]t\b")
+        .expect("a valid pattern")
+});
+
+static INSTEAD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:instead\s+of|rather\s+than|in\s+place\s+of)\b").expect("a valid pattern")
+});
+
+/// Where something is, with a value that can be looked up: a number, a name in code marks, a path.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|actually|note|and|so|btw|fyi)\s*[,:]?\s+)*(?:the|our)?\s*\w[\w\s-]{2,40}\s+(?:listens|runs|lives|sits|(?:is|are)\s+(?:deployed|hosted|served|located|stored|kept|published)|(?:has\s+|was\s+)?moved)\s+(?:now\s+)?(?:on|in|at|to|under|from)\s+(?:port\s+)?(?:\w*\d[\w.:]*|`[^`]+`|[\w.-]+/[\w./-]*)",
     )
     .expect("a valid pattern")
 });
@@ -121,10 +140,12 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Preference, if lasting { 0.9 } else { 0.8 })
     } else if lasting && is_order(sentence) {
         (Kind::Convention, 0.85)
-    } else if PROHIBITION.is_match(sentence) || CONTRAST.is_match(sentence) {
+    } else if PROHIBITION.is_match(sentence) || is_contrast(sentence) {
         (Kind::Convention, 0.75)
     } else if CUSTOM.is_match(sentence) {
         (Kind::Convention, 0.7)
+    } else if PLACE.is_match(sentence) {
+        (Kind::Fact, 0.7)
     } else {
         return None;
     };
@@ -134,6 +155,10 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         kind => kind,
     };
     Some((kind, confidence))
+}
+
+fn is_contrast(sentence: &str) -> bool {
+    CONTRAST.is_match(sentence) && (INSTEAD.is_match(sentence) || !PLAIN_NOT.is_match(sentence))
 }
 
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {

@@ -61,6 +61,17 @@ fn what_the_person_demands_is_found() {
             "Don't mock the database in integration tests",
         ),
         ("Run `just itest`, not `make test`", Kind::Command, "Run `just itest`, not `make test`"),
+        (
+            "The staging API listens on port 5433 now, not 5432.",
+            Kind::Fact,
+            "The staging API listens on port 5433 now, not 5432",
+        ),
+        ("the config moved to config/app.toml", Kind::Fact, "The config moved to config/app.toml"),
+        (
+            "let's use Postgres instead of MySQL because we need JSONB",
+            Kind::Decision,
+            "Use Postgres instead of MySQL because we need JSONB",
+        ),
         ("this repo uses conventional commits", Kind::Convention, "This repo uses conventional commits"),
         (
             "In all my projects, always use British spelling",
@@ -109,6 +120,10 @@ fn what_only_sounds_like_a_demand_is_not() {
         "use this instead of that",
         "I want you to fix the failing test in login.spec.ts",
         "never mind",
+        "run the tests and make sure they are not failing",
+        "use the new parser to go over the generated files",
+        "the server runs on my laptop only",
+        "update the docs and don't forget the index",
         "always fails with ECONNREFUSED on my box",
         "use /tmp/build-7781 instead of target",
         "revert 3fd9a1c, not the other one",
@@ -307,7 +322,7 @@ fn choices_need_a_reason() {
     );
     for weighing in [
         "We could use SQLite instead of Postgres because it is simpler.",
-        "Using SQLite instead of Postgres.",
+        "The cache uses a map instead of a list because lookups are faster.",
         "I'm using SQLite because you asked for it.",
     ] {
         assert_eq!(found(vec![answered(weighing)]), [], "{weighing}");

@@ -1,7 +1,7 @@
 //! What an agent is told after its session was lost (S0.21–S0.24).
 
 use super::{Rendered, line, line_of};
-use crate::model::{Summary, WorkState, WorkStatus};
+use crate::model::{Summary, WorkState, WorkStatus, words};
 use crate::tokens::{Room, cut};
 
 /// S0.21, to the letter.
@@ -24,15 +24,16 @@ const MAX_LEGACY_RESULT: usize = 200;
 const MAX_LEGACY_MESSAGE: usize = 400;
 const MAX_LEGACY_MESSAGES: usize = 6;
 
-/// Where the parts of a recovery come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecoverySource {
-    /// The snapshot of a task that had not ended (S0.19).
-    WorkState,
-    /// The summary of the last session that ended.
-    Summary,
-    /// Raw messages of the old form; only when nothing structured is there (S0.24).
-    Legacy,
+words! {
+    /// Where the parts of a recovery come from.
+    RecoverySource {
+        /// The snapshot of a task that had not ended (S0.19).
+        WorkState = "work_state",
+        /// The summary of the last session that ended.
+        Summary = "summary",
+        /// Raw messages of the old form; only when nothing structured is there (S0.24).
+        Legacy = "legacy",
+    }
 }
 
 /// A message of the old form.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use doze_core::duplicate::{Parts, Relation};
 use doze_core::model::{DreamChange, DreamOp, Kind, Memory, MemoryId, Scope, Status};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{LeftAlone, Plan, PlanInput};
+use crate::Caps;
 
 /// A memory with its text taken apart for comparison.
 pub(super) struct Entry {
@@ -41,10 +42,17 @@ pub(super) struct Board<'a> {
     new_id: &'a mut dyn FnMut() -> MemoryId,
     changes: Vec<DreamChange>,
     left_alone: Vec<LeftAlone>,
-    /// What may still change, and what was changed, by space.
-    room: BTreeMap<Scope, usize>,
+    /// Active memories whose text has stood for a day, by space. The cap is a share of these, so that no sweep raises
+    /// its own cap by adding.
+    settled: BTreeMap<Scope, usize>,
+    /// What the day's earlier sweeps and this plan took of the cap.
+    spent_before: BTreeMap<Scope, usize>,
     spent: BTreeMap<Scope, usize>,
+    caps: Caps,
 }
+
+/// The time over which sweeps share one cap.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 impl<'a> Board<'a> {
     pub(super) fn new(input: &PlanInput<'_>, new_id: &'a mut dyn FnMut() -> MemoryId) -> Self {
@@ -55,30 +63,35 @@ impl<'a> Board<'a> {
             .collect();
         // The order of the input must not matter.
         entries.sort_by(|a, b| a.memory.id.cmp(&b.memory.id));
-        let mut active: BTreeMap<Scope, usize> = BTreeMap::new();
-        for entry in entries.iter().filter(|entry| entry.memory.status == Status::Active) {
-            *active.entry(entry.memory.scope.clone()).or_default() += 1;
+        let mut settled: BTreeMap<Scope, usize> = BTreeMap::new();
+        let stands = |memory: &&Memory| {
+            memory.status == Status::Active && input.now.duration_since(memory.updated_at) >= DAY
+        };
+        for memory in entries.iter().map(|entry| &entry.memory).filter(stands) {
+            *settled.entry(memory.scope.clone()).or_default() += 1;
         }
-        let spent: BTreeMap<Scope, usize> = input.spent.iter().cloned().collect();
-        let room = active
-            .into_iter()
-            .map(|(scope, count)| {
-                let used = spent.get(&scope).copied().unwrap_or_default();
-                // Those that lost their status earlier today still count as part of the space.
-                let share = (input.caps.max_changed_share * (count + used) as f64).floor() as usize;
-                let room = share.max(input.caps.min_changed).saturating_sub(used);
-                (scope, room)
-            })
-            .collect();
         Self {
             now: input.now,
             entries,
             new_id,
             changes: Vec::new(),
             left_alone: Vec::new(),
-            room,
+            settled,
+            spent_before: input.spent.iter().cloned().collect(),
             spent: BTreeMap::new(),
+            caps: *input.caps,
         }
+    }
+
+    /// Forgets what the last pass left alone; answers how much was changed so far.
+    pub(super) fn begin_pass(&mut self) -> usize {
+        self.left_alone.clear();
+        self.changed()
+    }
+
+    /// How much was changed so far.
+    pub(super) fn changed(&self) -> usize {
+        self.changes.len()
     }
 
     pub(super) fn mint(&mut self) -> MemoryId {
@@ -87,18 +100,13 @@ impl<'a> Board<'a> {
 
     /// Takes one change of the cap of a space; says no when it is used up.
     pub(super) fn may_change(&mut self, scope: &Scope, title: &str) -> bool {
-        // A space that held nothing active at first has nothing to lose.
-        if let Some(room) = self.room.get_mut(scope) {
-            if *room == 0 {
-                self.leave(
-                    title,
-                    "this sweep has changed as much of its space as one may; the next one goes on",
-                );
-                return false;
-            }
-            *room -= 1;
-            *self.spent.entry(scope.clone()).or_default() += 1;
+        let of = |counts: &BTreeMap<Scope, usize>| counts.get(scope).copied().unwrap_or_default();
+        let share = (self.caps.max_changed_share * of(&self.settled) as f64).floor() as usize;
+        if of(&self.spent_before) + of(&self.spent) >= share.max(self.caps.min_changed) {
+            self.leave(title, "as much of its space was changed as may be in a day; a later sweep goes on");
+            return false;
         }
+        *self.spent.entry(scope.clone()).or_default() += 1;
         true
     }
 

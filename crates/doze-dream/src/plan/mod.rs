@@ -2,6 +2,8 @@
 
 mod board;
 mod settle;
+#[cfg(test)]
+mod tests;
 mod tidy;
 
 use doze_core::model::{AgentRef, DreamChange, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification};
@@ -9,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::{Candidate, Caps};
 use board::Board;
+pub use tidy::retires_when;
 
 /// A candidate with the session it comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +40,8 @@ pub struct PlanInput<'a> {
     pub existing: &'a [Memory],
     /// What the sessions of the sweep offer.
     pub candidates: &'a [CandidateOf],
-    /// Changes that earlier sweeps of the same day made in these spaces and that count against the cap, so that many
-    /// sweeps in a row cannot do what one may not.
+    /// The sum of [`Plan::spent`] over the sweeps of the last 24 hours: they share one cap, so that many of them may not
+    /// do what one may not.
     pub spent: &'a [(Scope, usize)],
     /// The wall clock.
     pub now: Timestamp,
@@ -66,14 +69,15 @@ pub struct Plan {
     pub changes: Vec<DreamChange>,
     /// What does not, though it might have.
     pub left_alone: Vec<LeftAlone>,
-    /// Per space the changes in `changes` that count against the cap: to be handed in again as
-    /// [`PlanInput::spent`].
+    /// How many of these changes count against the cap, by space: an active memory lost its text or status, or a
+    /// retired one came back.
     pub spent: Vec<(Scope, usize)>,
 }
 
-/// Makes the plan. `new_id` mints ids. Nothing is deleted, no memory that a person wrote or pinned is touched, and in
-/// no space more than `max(caps.min_changed, caps.max_changed_share of its active memories)` lose their text or
-/// status. Over its own result, with [`Plan::spent`] handed in, a second plan is empty.
+/// Makes the plan. `new_id` mints ids. Nothing is deleted, and no memory that a person wrote or pinned is touched. In a
+/// day, no more of a space lose their text or status than `caps.min_changed`, or `caps.max_changed_share` of its active
+/// memories that have stood for a day, whichever is more. Over its own result, with [`Plan::spent`] handed in, a second
+/// plan is empty.
 pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan {
     let mut board = Board::new(input, new_id);
     let mut findings: Vec<&CandidateOf> = input.candidates.iter().collect();
@@ -85,11 +89,19 @@ pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan
             &b.candidate.evidence,
         ))
     });
-    for finding in findings {
-        settle::settle(&mut board, finding);
+    // A change can settle what was left alone before it. Every pass that changes something uses up a finding's evidence
+    // or a record's status, so the passes come to an end; the bound only guards against a mistake in that reasoning.
+    for _ in 0..=findings.len() + input.existing.len() {
+        let before = board.begin_pass();
+        for finding in &findings {
+            settle::settle(&mut board, finding);
+        }
+        tidy::merge(&mut board);
+        tidy::promote(&mut board);
+        tidy::retire(&mut board);
+        if board.changed() == before {
+            break;
+        }
     }
-    tidy::merge(&mut board);
-    tidy::promote(&mut board);
-    tidy::retire(&mut board);
     board.into_plan()
 }

@@ -1,13 +1,14 @@
 //! One finding against what is known: add, reinforce, replace, or leave alone.
 
 use doze_core::duplicate::Relation;
+use doze_core::extract::may_become;
 use doze_core::model::{DreamOp, Face, Kind, Memory, Origin, Scope, Source, Status, content_hash};
-use doze_core::text;
+use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::{Board, Texts, comparable};
 
-/// Confidence gained by independent evidence (S1.18); never above what a rule may claim at all.
+/// Confidence gained by independent evidence (S1.18).
 const CONFIDENCE_STEP: f64 = 0.1;
 const MAX_CONFIDENCE: f64 = 1.0;
 /// The range a finding begins in (S1.11).
@@ -27,7 +28,7 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
     if candidate.title.trim().is_empty() && candidate.body.trim().is_empty() {
         return;
     }
-    if !is_trusted(candidate.kind, candidate.origin) {
+    if !may_become(candidate.kind, candidate.origin) {
         return board
             .leave(&title, "it comes from what a tool or a page printed; accept it with doze review");
     }
@@ -86,15 +87,6 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
     board.add(DreamOp::Add, memory, because(finding), candidate.evidence.clone());
 }
 
-/// `MODEL`, ruling 18: tools and pages can prove a lesson or a quirk, nothing else.
-fn is_trusted(kind: Kind, origin: Origin) -> bool {
-    match origin {
-        Origin::Person | Origin::Agent => true,
-        Origin::Tool | Origin::Web => matches!(kind, Kind::Lesson | Kind::EnvQuirk),
-        Origin::Injected => false,
-    }
-}
-
 /// Another session says the same.
 fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
@@ -111,11 +103,12 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
         "the agent repeats what it was shown"
     } else {
         let mut after = known.clone();
+        if after.status != Status::Active && !board.may_change(&candidate.scope, &candidate.title) {
+            return;
+        }
         after.status = Status::Active;
-        after.reinforce_count = after.reinforce_count.saturating_add(1);
-        after.evidence_count = after.evidence_count.saturating_add(1);
+        promote::reinforce(&mut after, candidate.at);
         after.confidence = (after.confidence + CONFIDENCE_STEP).min(MAX_CONFIDENCE);
-        after.last_confirmed_at = after.last_confirmed_at.max(candidate.at);
         after.source.events.extend(candidate.evidence.iter().cloned());
         let because = format!("said again, now {} times; {}", after.reinforce_count, because(finding));
         return board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());

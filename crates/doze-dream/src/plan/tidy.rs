@@ -1,12 +1,13 @@
 //! Upkeep of a space: one record for what was said twice, a wider space for what many found, rest for what nobody
 //! confirmed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::duplicate::Relation;
 use doze_core::model::{DreamOp, Face, Kind, Memory, Scope, Status, content_hash};
 use doze_core::promote::{self as office, Promotion};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
 use super::settle::{joined, short};
@@ -25,10 +26,14 @@ fn is_tidied(memory: &Memory) -> bool {
 
 /// Makes one of what stands twice in a space: the better record stays, the other one points to it.
 pub(super) fn merge(board: &mut Board<'_>) {
-    let mut groups: BTreeMap<(Scope, Kind), Vec<usize>> = BTreeMap::new();
+    // Each face shows its own records, so a twin in another face is no twin.
+    let mut groups: BTreeMap<(Scope, Face, Kind), Vec<usize>> = BTreeMap::new();
     for (at, entry) in board.entries.iter().enumerate() {
         if entry.memory.status == Status::Active && is_tidied(&entry.memory) {
-            groups.entry((entry.memory.scope.clone(), entry.memory.kind)).or_default().push(at);
+            groups
+                .entry((entry.memory.scope.clone(), entry.memory.face, entry.memory.kind))
+                .or_default()
+                .push(at);
         }
     }
     for mut places in groups.into_values() {
@@ -62,14 +67,14 @@ pub(super) fn merge(board: &mut Board<'_>) {
     }
 }
 
+type Standing = (bool, u32, u64, Reverse<Timestamp>, Reverse<String>);
+
 /// Protected before others, then by evidence and confidence, then the elder.
-fn standing(
-    memory: &Memory,
-) -> (bool, u32, u64, std::cmp::Reverse<jiff::Timestamp>, std::cmp::Reverse<String>) {
+fn standing(memory: &Memory) -> Standing {
     let confidence = (memory.confidence.clamp(0.0, 1.0) * 1_000_000.0) as u64;
     let evidence = memory.evidence_count.max(memory.reinforce_count);
     let id = memory.id.as_str().to_owned();
-    (memory.is_protected(), evidence, confidence, std::cmp::Reverse(memory.created_at), std::cmp::Reverse(id))
+    (memory.is_protected(), evidence, confidence, Reverse(memory.created_at), Reverse(id))
 }
 
 fn topics_agree(a: &Memory, b: &Memory) -> bool {
@@ -229,6 +234,18 @@ fn lifetime_days(kind: Kind) -> i64 {
     }
 }
 
+/// What would retire a memory, in one sentence.
+pub fn retires_when(memory: &Memory) -> String {
+    if memory.is_protected() {
+        return "never: a person wrote, verified or pinned it".to_owned();
+    }
+    if !is_tidied(memory) {
+        return "never by a dream: its own face keeps it".to_owned();
+    }
+    let days = lifetime_days(memory.kind);
+    format!("a dream, when it stays unconfirmed for more than {days} days")
+}
+
 /// Makes stale what was seen once, long ago, and never confirmed nor found helpful since. The longest silent go first.
 pub(super) fn retire(board: &mut Board<'_>) {
     let mut due: Vec<usize> =
@@ -250,7 +267,7 @@ pub(super) fn retire(board: &mut Board<'_>) {
     }
 }
 
-fn is_due(memory: &Memory, now: jiff::Timestamp) -> bool {
+fn is_due(memory: &Memory, now: Timestamp) -> bool {
     let silent = now.duration_since(memory.last_confirmed_at);
     memory.status == Status::Active
         && is_tidied(memory)

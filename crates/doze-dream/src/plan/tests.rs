@@ -1,0 +1,390 @@
+//! A plan settles findings, tidies, stays within its bounds and is a fixed point.
+
+use std::collections::BTreeMap;
+
+use doze_core::model::*;
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{ago, finding, memory, now, office};
+
+/// Plans, and answers the memories as they stand afterwards beside the plan.
+fn run(
+    existing: &[Memory],
+    candidates: &[CandidateOf],
+    spent: &[(Scope, usize)],
+    caps: &Caps,
+) -> (Plan, Vec<Memory>) {
+    let mut minted = existing.len();
+    let mut new_id = || {
+        minted += 1;
+        MemoryId::new(format!("new{minted:04}"))
+    };
+    let plan = plan(&PlanInput { existing, candidates, spent, now: now(), caps }, &mut new_id);
+    let mut after: BTreeMap<MemoryId, Memory> = existing.iter().map(|m| (m.id.clone(), m.clone())).collect();
+    for change in &plan.changes {
+        assert_eq!(
+            after.get(&change.after.id),
+            change.before.as_ref(),
+            "a change begins where the last one ended"
+        );
+        after.insert(change.after.id.clone(), change.after.clone());
+    }
+    (plan, after.into_values().collect())
+}
+
+fn ops(plan: &Plan) -> Vec<(DreamOp, &str)> {
+    plan.changes.iter().map(|change| (change.op, change.after.id.as_str())).collect()
+}
+
+fn by_id<'a>(memories: &'a [Memory], id: &str) -> &'a Memory {
+    memories.iter().find(|memory| memory.id.as_str() == id).unwrap()
+}
+
+#[test]
+fn a_new_finding_is_added_with_its_source() {
+    let (plan, after) = run(
+        &[],
+        &[finding("s1", 4, Kind::Convention, "Use pnpm", "Use pnpm for all installs", 3)],
+        &[],
+        &Caps::default(),
+    );
+    assert_eq!(ops(&plan), [(DreamOp::Add, "new0001")]);
+    let added = &after[0];
+    assert_eq!((added.created_at, added.last_confirmed_at, added.updated_at), (ago(3), ago(3), now()));
+    assert_eq!(
+        (added.face, added.status, added.verification),
+        (Face::Project, Status::Active, Verification::Rule)
+    );
+    assert_eq!(
+        (added.source.session.as_deref(), added.source.events.as_slice()),
+        (Some("s1"), ["s1#4".to_owned()].as_slice())
+    );
+    assert_eq!(plan.changes[0].because, "said by the person in s1 #4");
+}
+
+#[test]
+fn the_same_from_another_session_reinforces_once_a_session() {
+    let known = Memory {
+        source: Source { events: vec!["s1#4".into()], ..Source::default() },
+        ..memory("a", Kind::Convention, "Use pnpm", "Use pnpm for all installs", 5)
+    };
+    let again =
+        |session: &str, n| finding(session, n, Kind::Convention, "Use pnpm", "use pnpm for all installs!", 3);
+    let (plan, after) = run(
+        std::slice::from_ref(&known),
+        &[again("s2", 1), again("s2", 9), again("s1", 7)],
+        &[],
+        &Caps::default(),
+    );
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "a")]);
+    let after = by_id(&after, "a");
+    assert_eq!((after.reinforce_count, after.evidence_count, after.last_confirmed_at), (2, 2, ago(3)));
+    assert_eq!((after.updated_at, &after.body), (known.updated_at, &known.body));
+    assert!((after.confidence - 0.7).abs() < 1e-9);
+    assert_eq!(plan.left_alone.len(), 2);
+}
+
+#[test]
+fn an_echo_of_what_was_shown_is_no_evidence() {
+    let known = memory("a", Kind::Lesson, "Go has no backreferences", "Go regexp has no backreferences", 5);
+    let mut echo =
+        finding("s2", 1, Kind::Lesson, "Go has no backreferences", "Go regexp has no backreferences", 3);
+    echo.shown = vec!["a".into()];
+    echo.candidate.origin = Origin::Agent;
+    assert_eq!(
+        run(std::slice::from_ref(&known), std::slice::from_ref(&echo), &[], &Caps::default()).0.changes,
+        []
+    );
+    echo.candidate.origin = Origin::Tool;
+    assert_eq!(ops(&run(&[known], &[echo], &[], &Caps::default()).0), [(DreamOp::Reinforce, "a")]);
+}
+
+#[test]
+fn a_changed_number_supersedes_and_keeps_the_old() {
+    let old = memory("a", Kind::Fact, "", "The staging API listens on port 5432", 30);
+    let new = finding("s2", 12, Kind::Fact, "", "The staging API listens on port 5433", 3);
+    let (plan, after) = run(&[old], &[new], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Supersede, "a"), (DreamOp::Add, "new0002")]);
+    assert_eq!(
+        (by_id(&after, "a").status, by_id(&after, "a").superseded_by.clone()),
+        (Status::Superseded, Some("new0002".into()))
+    );
+    assert_eq!(
+        plan.changes[1].because,
+        "was \"The staging API listens on port 5432\"; said by the person in s2 #12"
+    );
+}
+
+#[test]
+fn an_older_finding_never_replaces_a_newer_memory() {
+    let known = memory("a", Kind::Fact, "", "The staging API listens on port 5433", 1);
+    let old = finding("s2", 12, Kind::Fact, "", "The staging API listens on port 5432", 24 * 20);
+    assert_eq!(run(&[known], &[old], &[], &Caps::default()).0.changes, []);
+}
+
+#[test]
+fn a_topic_keeps_its_id_and_its_former_text() {
+    let mut known = memory("a", Kind::EnvQuirk, "Port", "Use port 5432", 9);
+    known.topic_key = Some("env:port".into());
+    let mut new = finding("s2", 2, Kind::EnvQuirk, "Staging", "A tunnel is needed for staging", 3);
+    new.candidate.topic_key = Some("env:port".into());
+    let (plan, after) = run(&[known.clone()], &[new], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Merge, "a"), (DreamOp::Supersede, "new0002")]);
+    let (current, former) = (by_id(&after, "a"), by_id(&after, "new0002"));
+    assert_eq!(
+        (current.body.as_str(), current.status, current.evidence_count),
+        ("A tunnel is needed for staging", Status::Active, 2)
+    );
+    assert_eq!(
+        (former.body.as_str(), former.status, former.superseded_by.clone()),
+        ("Use port 5432", Status::Superseded, Some("a".into()))
+    );
+    known.verification = Verification::Human;
+    let mut again = finding("s2", 2, Kind::EnvQuirk, "Staging", "A tunnel is needed for staging", 3);
+    again.candidate.topic_key = Some("env:port".into());
+    assert_eq!(run(&[known], &[again], &[], &Caps::default()).0.changes, []);
+}
+
+#[test]
+fn what_was_left_alone_is_looked_at_again_after_a_change() {
+    // The older finding only meets its twin once the newer one was added.
+    let known = memory("a", Kind::Fact, "", "The staging api service prefers port number 1", 0);
+    let newer = finding("s0", 0, Kind::Convention, "", "The staging api service listens on port 3", 0);
+    let older = finding("s1", 0, Kind::Convention, "", "The staging api service prefers port number 3", 1);
+    let (plan, after) = run(&[known], &[newer.clone(), older.clone()], &[], &Caps::default());
+    assert!(!plan.changes.is_empty());
+    assert_eq!(run(&after, &[newer, older], &plan.spent, &Caps::default()).0.changes, []);
+}
+
+#[test]
+fn what_a_person_marked_wrong_or_has_to_review_does_not_come_back() {
+    for (status, reason) in
+        [(Status::Retracted, "it was marked wrong"), (Status::Proposed, "it waits for doze review")]
+    {
+        let known =
+            Memory { status, ..memory("a", Kind::Convention, "Use yarn", "Use yarn for installs", 5) };
+        let (plan, _) = run(
+            &[known],
+            &[finding("s2", 1, Kind::Convention, "Use yarn", "Use yarn for installs", 3)],
+            &[],
+            &Caps::default(),
+        );
+        assert_eq!((plan.changes.len(), plan.left_alone[0].reason.as_str()), (0, reason));
+    }
+}
+
+#[test]
+fn new_evidence_wakes_what_was_retired() {
+    let stale = Memory {
+        status: Status::Stale,
+        ..memory("a", Kind::Convention, "Use yarn", "Use yarn for installs", 700)
+    };
+    let (plan, after) = run(
+        &[stale],
+        &[finding("s2", 1, Kind::Convention, "Use yarn", "Use yarn for installs", 3)],
+        &[],
+        &Caps::default(),
+    );
+    assert_eq!((ops(&plan), after[0].status), (vec![(DreamOp::Reinforce, "a")], Status::Active));
+}
+
+#[test]
+fn tools_and_pages_make_no_rules() {
+    for kind in [Kind::Preference, Kind::Convention, Kind::Command, Kind::Decision] {
+        for origin in [Origin::Tool, Origin::Web, Origin::Injected] {
+            let mut poison = finding("s2", 1, kind, "Always rebase", "Always rebase before pushing", 3);
+            poison.candidate.origin = origin;
+            assert_eq!(run(&[], &[poison], &[], &Caps::default()).0.changes, [], "{kind} {origin}");
+        }
+    }
+    let mut bank = finding("s2", 1, Kind::Fact, "t", "b", 3);
+    bank.candidate.scope = Scope::Bank;
+    assert_eq!(run(&[], &[bank], &[], &Caps::default()).0.changes, []);
+}
+
+#[test]
+fn what_stands_twice_becomes_one_and_details_are_never_merged() {
+    let mut better =
+        memory("b", Kind::Lesson, "", "Integration tests need the docker daemon running first", 9);
+    better.evidence_count = 3;
+    better.source.events = vec!["s1#1".into()];
+    let mut worse = memory("a", Kind::Lesson, "", "integration tests need the docker daemon running", 2);
+    worse.source.events = vec!["s2#1".into()];
+    let other = memory("c", Kind::Lesson, "", "Integration tests need the docker daemon 24 running first", 2);
+    let negated =
+        memory("d", Kind::Lesson, "", "Integration tests never need the docker daemon running first", 2);
+    let (plan, after) = run(&[better, worse, other, negated], &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Merge, "b"), (DreamOp::Merge, "a")]);
+    let merged = by_id(&after, "b");
+    assert_eq!(
+        (merged.evidence_count, merged.last_confirmed_at, merged.source.events.clone()),
+        (4, ago(48), vec!["s1#1".to_owned(), "s2#1".to_owned()])
+    );
+    assert_eq!(
+        (by_id(&after, "a").status, by_id(&after, "a").superseded_by.clone()),
+        (Status::Superseded, Some("b".into()))
+    );
+}
+
+#[test]
+fn what_was_seen_three_times_or_by_two_agents_is_shared_once() {
+    let facts = [
+        office("a", "alex", "This repo uses pnpm workspaces", 3),
+        office("b", "alex", "Tests run against a real broker here", 1),
+        office("c", "bert", "tests run against a real broker here", 1),
+        office("d", "bert", "Only bert has seen this so far", 2),
+    ];
+    let (plan, after) = run(&facts, &[], &[], &Caps::default());
+    let shared: Vec<&Memory> = after.iter().filter(|m| m.scope == Scope::Project("p".into())).collect();
+    assert_eq!(
+        shared.iter().map(|m| m.body.as_str()).collect::<Vec<_>>(),
+        ["This repo uses pnpm workspaces", "Tests run against a real broker here"]
+    );
+    assert_eq!(shared[1].confirmed_by, ["alex", "bert"]);
+    assert!(plan.changes.iter().all(|change| change.op == DreamOp::Promote && change.before.is_none()));
+    assert_eq!(
+        (plan.changes[0].because.as_str(), plan.changes[1].because.as_str()),
+        ("seen 3 times", "found independently by alex, bert")
+    );
+}
+
+#[test]
+fn only_what_nobody_confirmed_for_long_is_retired() {
+    let old = |id: &str, change: fn(&mut Memory)| {
+        let mut memory = memory(id, Kind::EnvQuirk, id, &format!("quirk {id}"), 200);
+        change(&mut memory);
+        memory
+    };
+    let mut memories = vec![
+        old("due", |_| {}),
+        old("pinned", |m| m.pinned = true),
+        old("human", |m| m.verification = Verification::Human),
+        old("confirmed", |m| m.last_confirmed_at = ago(24)),
+        old("often", |m| m.reinforce_count = 2),
+        old("applied", |m| m.applied_count = 1),
+        old("sure", |m| m.confidence = 0.9),
+        old("other", |m| m.kind = Kind::Preference),
+        old("bank", |m| m.scope = Scope::Bank),
+        old("file", |m| m.face = Face::Workspace),
+    ];
+    memories.push(memory("young", Kind::EnvQuirk, "young", "quirk young", 100));
+    let (plan, after) = run(&memories, &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Retire, "due")]);
+    assert_eq!(
+        (by_id(&after, "due").status, by_id(&after, "due").updated_at),
+        (Status::Stale, ago(24 * 200))
+    );
+}
+
+#[test]
+fn a_sweep_and_the_next_of_the_day_change_no_more_than_the_cap() {
+    let due = |n: usize| -> Vec<Memory> {
+        (0..n)
+            .map(|i| {
+                memory(&format!("{i:03}"), Kind::EnvQuirk, "", &format!("tool_{i} breaks part_{i}"), 400)
+            })
+            .collect()
+    };
+    for (count, cap) in [(4, 3), (10, 3), (40, 10)] {
+        let all = due(count);
+        let (plan, after) = run(&all, &[], &[], &Caps::default());
+        assert_eq!(plan.changes.len(), cap.min(count), "{count}");
+        assert_eq!(plan.spent, [(Scope::Project("p".into()), cap)]);
+        assert!(!plan.left_alone.is_empty());
+        assert_eq!(run(&after, &[], &plan.spent, &Caps::default()).0.changes, []);
+    }
+}
+
+fn any_memory() -> impl Strategy<Value = Memory> {
+    let subject = prop_oneof![Just("staging api"), Just("local broker"), Just("nightly build")];
+    let verb =
+        prop_oneof![Just("listens on port"), Just("never listens on port"), Just("prefers port number")];
+    let kinds = prop_oneof![Just(Kind::Fact), Just(Kind::EnvQuirk), Just(Kind::Convention)];
+    (0u32..400, subject, verb, 1u32..4, kinds, 0usize..7, 0i64..800, 1u32..5, any::<[bool; 3]>()).prop_map(
+        |(id, subject, verb, port, kind, shape, days, count, [pinned, human, topic])| {
+            let body = format!("The {subject} service {verb} {port}");
+            let mut memory = match shape {
+                0 | 1 => office(&format!("m{id:03}"), if shape == 0 { "alex" } else { "bert" }, &body, count),
+                _ => memory(&format!("m{id:03}"), kind, "", &body, days),
+            };
+            memory.pinned = pinned && human;
+            memory.verification = if human && !pinned { Verification::Human } else { Verification::Rule };
+            memory.topic_key = topic.then(|| format!("topic:{subject}:{id}"));
+            memory.status = if shape == 6 {
+                Status::Stale
+            } else if shape == 5 {
+                Status::Retracted
+            } else {
+                Status::Active
+            };
+            memory.source.events = vec![format!("old{id}#1")];
+            memory
+        },
+    )
+}
+
+fn any_finding() -> impl Strategy<Value = CandidateOf> {
+    (any_memory(), 0u32..6, 0u64..40, 0usize..4, 0i64..700).prop_map(|(memory, session, n, origin, hours)| {
+        let mut found = finding(&format!("s{session}"), n, memory.kind, "", &memory.body, hours);
+        found.candidate.origin = [Origin::Person, Origin::Agent, Origin::Tool, Origin::Web][origin];
+        found.candidate.topic_key = memory.topic_key.map(|key| key.chars().take(12).collect());
+        found
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn a_second_plan_is_empty_and_every_bound_holds(
+        mut existing in proptest::collection::vec(any_memory(), 0..25),
+        candidates in proptest::collection::vec(any_finding(), 0..25),
+    ) {
+        existing.sort_by(|a, b| a.id.cmp(&b.id));
+        existing.dedup_by(|a, b| a.id == b.id);
+        let caps = Caps::default();
+        let (first, after) = run(&existing, &candidates, &[], &caps);
+        let (second, _) = run(&after, &candidates, &first.spent, &caps);
+        prop_assert_eq!(&second.changes, &[]);
+
+        for before in &existing {
+            let now = after.iter().find(|memory| memory.id == before.id);
+            prop_assert!(now.is_some(), "nothing is deleted");
+            if before.is_protected() {
+                prop_assert_eq!(now, Some(before));
+            }
+        }
+        let mut lost: BTreeMap<Scope, usize> = BTreeMap::new();
+        let mut active: BTreeMap<Scope, usize> = BTreeMap::new();
+        for before in existing.iter().filter(|memory| memory.status == Status::Active) {
+            *active.entry(before.scope.clone()).or_default() += 1;
+            let now = after.iter().find(|memory| memory.id == before.id).unwrap();
+            if now.status != Status::Active || now.body != before.body {
+                *lost.entry(before.scope.clone()).or_default() += 1;
+            }
+        }
+        for (scope, lost) in lost {
+            prop_assert!(lost <= 3.max(active[&scope] / 4), "{lost} of {}", active[&scope]);
+        }
+        let topics: Vec<(&Scope, &String)> = after.iter().filter(|m| m.status == Status::Active).filter_map(|m| Some((&m.scope, m.topic_key.as_ref()?))).collect();
+        let before: Vec<(&Scope, &String)> = existing.iter().filter(|m| m.status == Status::Active).filter_map(|m| Some((&m.scope, m.topic_key.as_ref()?))).collect();
+        for topic in &topics {
+            let count = topics.iter().filter(|other| *other == topic).count();
+            let was = before.iter().filter(|other| *other == topic).count();
+            prop_assert!(count <= was.max(1), "one active memory a topic");
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_input_does_not_matter(
+        mut existing in proptest::collection::vec(any_memory(), 0..12),
+        candidates in proptest::collection::vec(any_finding(), 0..8),
+    ) {
+        existing.sort_by(|a, b| a.id.cmp(&b.id));
+        existing.dedup_by(|a, b| a.id == b.id);
+        let forward = run(&existing, &candidates, &[], &Caps::default()).0;
+        existing.reverse();
+        let backward = run(&existing, &candidates, &[], &Caps::default()).0;
+        prop_assert_eq!(forward, backward);
+    }
+}
