@@ -203,7 +203,8 @@ mod tests {
             change(&mut state);
             state
         };
-        let table: &[(&dyn Fn(&mut SessionState), &str, &str)] = &[
+        type Change = dyn Fn(&mut SessionState);
+        let table: &[(&Change, &str, &str)] = &[
             (&|_| {}, "read from 0", "read from 0"),
             (&|s| s.session.rounds = 3, "it has 3 rounds, 4 are needed", "it has 3 rounds, 4 are needed"),
             (&|s| s.session.rounds = 4, "read from 0", "read from 0"),

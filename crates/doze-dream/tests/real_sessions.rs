@@ -14,7 +14,7 @@ fn sessions() -> PathBuf {
 }
 
 fn session(name: &str) -> Session {
-    let at: Timestamp = "2026-03-18T12:00:00Z".parse().unwrap();
+    let at: Timestamp = "2026-03-18T12:00:00Z".parse().expect("a time");
     Session {
         key: SessionKey::new(name, "claude-code"),
         owner: "local:1".into(),
@@ -41,7 +41,7 @@ fn session(name: &str) -> Session {
 /// What the rules find in a session file; nothing for files that are no sessions.
 fn found_in(path: &Path) -> Vec<Candidate> {
     let mut events = Vec::new();
-    let file = BufReader::new(File::open(path).unwrap());
+    let file = BufReader::new(File::open(path).expect("a sample session"));
     if read(file, None, &Limits::default(), &mut |event| events.push(event)).is_err() {
         return Vec::new();
     }

@@ -154,7 +154,7 @@ fn names_single_case(command: &str) -> bool {
 static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)\b(?:(?:root\ )?cause\ (?:is|was)|(?:issue|problem|failure|error|reason|culprit|bug|hang)\ (?:is|was|comes\ from|came\ from)\ (?:that\ |because\ |due\ to\ )?
-        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|(?:is|are)\ (?:missing|not\ installed)|needs|never\ (?:stops|starts|runs|returns|exits|closes))\b",
+        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|(?:machine|system|environment)\ is\ missing|(?:is|are)\ not\ installed|never\ (?:stops|starts|runs|returns|exits|closes))\b",
     )
     .expect("a valid pattern")
 });
