@@ -1,8 +1,8 @@
-//! The house rules that a compiler does not know: which room may use which.
+//! The house rules that a compiler does not know: which room may use which, and what the page of promises may claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
 const ROOMS: [(&str, &[&str]); 10] = [
@@ -24,6 +24,24 @@ const OUTSIDE: [&str; 6] =
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the repository")
+}
+
+/// Every Rust file below these folders of the repository.
+fn sources(folders: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut open: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = fs::read_to_string(&path).expect("sources are UTF-8");
+                found.push((path, source));
+            }
+        }
+    }
+    found
 }
 
 /// The rooms that a room's manifest names in `[dependencies]`.
@@ -58,35 +76,39 @@ fn a_room_uses_only_the_rooms_below_it() {
 
 #[test]
 fn the_ground_floor_touches_nothing_outside() {
-    let mut open = vec![root().join("crates/doze-core/src")];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-                continue;
-            }
-            let source = fs::read_to_string(&path).unwrap();
-            let product = source.split("#[cfg(test)]").next().unwrap();
-            for word in OUTSIDE {
-                assert!(!product.contains(word), "{} uses {word}", path.display());
-            }
+    for (path, source) in sources(&["crates/doze-core/src"]) {
+        let product = source.split("#[cfg(test)]").next().unwrap();
+        for word in OUTSIDE {
+            assert!(!product.contains(word), "{} uses {word}", path.display());
         }
     }
 }
 
 #[test]
 fn no_file_is_too_long_to_read() {
-    let mut open = vec![root().join("crates"), root().join("tests/src"), root().join("tests/tests")];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let lines = fs::read_to_string(&path).unwrap().lines().count();
-                assert!(lines <= 800, "{} has {lines} lines", path.display());
-            }
+    for (path, source) in sources(&["crates", "tests/src", "tests/tests"]) {
+        let lines = source.lines().count();
+        assert!(lines <= 800, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn every_test_that_a_promise_names_is_there() {
+    let page = fs::read_to_string(root().join("docs/promises.md")).unwrap();
+    let code: String = sources(&["crates", "tests/tests"]).into_iter().map(|(_, source)| source).collect();
+    let rows = page.lines().filter(|line| line.starts_with("| S"));
+    let mut named = 0;
+    for row in rows {
+        let last = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap();
+        // Names stand between backticks; the page may shorten one, and gives a module's where it says nothing by itself.
+        for name in last.split('`').skip(1).step_by(2).filter(|name| *name != "untested") {
+            let function = name.rsplit("::").next().unwrap();
+            assert!(
+                code.contains(&format!("fn {function}")),
+                "docs/promises.md names a test that is not there: {name}"
+            );
+            named += 1;
         }
     }
+    assert!(named > 50, "only {named} tests are named: has the page another form?");
 }
