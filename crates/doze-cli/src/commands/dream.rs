@@ -134,7 +134,7 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::R
     if !dream.dry_run && !dream.changes.is_empty() {
         screen.blank()?;
         screen.line(match &dream.undone_at {
-            Some(at) => format!("taken back {} ago", draw::ago(now, at).unwrap_or_default()),
+            Some(at) => format!("taken back ({})", draw::ago(now, at).unwrap_or_default()),
             None => format!("Undo all of it:  doze dream undo {}", one_line(&dream.id)),
         })?;
     }
@@ -195,7 +195,7 @@ fn log(screen: &mut Screen<'_>, list: &List<DreamItem>, now: Timestamp) -> io::R
 fn status(screen: &mut Screen<'_>, state: &DreamStatus, now: Timestamp) -> io::Result<Exit> {
     let age = |time: &Option<String>| time.as_deref().and_then(|time| draw::ago(now, time));
     let last = match age(&state.last) {
-        Some(age) => format!("{age} ago, {}", state.last_result.as_deref().unwrap_or("no result")),
+        Some(age) => format!("{age}, {}", state.last_result.as_deref().unwrap_or("no result")),
         None => "never".to_owned(),
     };
     let next = if state.running {

@@ -8,8 +8,8 @@ use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
 use doze_protocol::{Exit, List, method};
 use serde_json::{Value, json};
 
-use super::draw;
 use super::recall::some;
+use super::{draw, editor};
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::{CommandError, CommandResult};
@@ -142,7 +142,6 @@ pub(crate) fn reinstate(app: &mut App, args: &IdArgs) -> CommandResult {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(group = ArgGroup::new("change").args(["title", "body", "kind", "topic", "files", "tags"]).required(true).multiple(true))]
 pub(crate) struct EditArgs {
     /// The memory's id
     id: String,
@@ -166,8 +165,28 @@ pub(crate) struct EditArgs {
     tags: Vec<String>,
 }
 
-/// `doze edit ID`.
-pub(crate) fn edit(app: &mut App, args: EditArgs) -> CommandResult {
+impl EditArgs {
+    /// Whether the command line says what to change.
+    fn says_what(&self) -> bool {
+        let texts = [&self.title, &self.body, &self.kind, &self.topic];
+        texts.into_iter().any(Option::is_some) || !self.files.is_empty() || !self.tags.is_empty()
+    }
+}
+
+/// `doze edit ID`: what the options say, or, at a terminal, in the person's editor.
+pub(crate) fn edit(app: &mut App, mut args: EditArgs) -> CommandResult {
+    if !args.says_what() {
+        if !caller::can_be_asked() {
+            return Err(
+                CommandError::usage("what is to be changed?").hint("say it: --title, --body, --kind, …")
+            );
+        }
+        let memory: MemoryRecord = app::read(&app.call(method::MEMORY_GET, json!({"id": args.id}))?)?;
+        let Some((title, body)) = editor::change(&memory.title, &memory.body)? else {
+            return Err(CommandError::new(Exit::Nothing, "nothing was changed"));
+        };
+        (args.title, args.body) = (Some(title), Some(body));
+    }
     let params = json!({
         "id": args.id,
         "title": args.title,
@@ -332,6 +351,7 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
         "project": args.project,
         "all": args.all,
         "memories": args.memories,
+        "human": caller::is_person(),
     });
     let answer = app.call(method::MEMORY_FORGET, params)?;
     app.show(&answer, |screen, answer: &ForgetAnswer| draw::forgotten(screen, *answer))

@@ -3,6 +3,7 @@
 mod config;
 mod draw;
 mod dream;
+mod editor;
 mod life;
 mod memory;
 mod project;
@@ -197,6 +198,7 @@ mod tests {
             "list",
             "show i",
             "edit i --body b",
+            "edit i",
             "pin i",
             "review",
             "feedback i helpful",

@@ -229,7 +229,7 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
     app.show(&answer, |screen, preview: &PreviewAnswer| {
         for (name, value) in &preview.counts {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            screen.line(format!("{name:<18}{}", one_line(&value)))?;
+            screen.line(format!("{name:<20}{}", one_line(&value)))?;
         }
         for event in preview.events.iter().flatten() {
             let said = event.tool.as_ref().map_or(event.text.as_str(), |tool| tool.name.as_str());

@@ -37,7 +37,9 @@ fn without_a_daemon_the_error_names_the_command_that_helps() {
 #[test]
 fn a_wrong_command_line_is_2() {
     let home = Home::new();
-    for arguments in [&["serach"][..], &["search"], &["feedback", "i", "nice"], &["forget", "--all"]] {
+    for arguments in
+        [&["serach"][..], &["search"], &["feedback", "i", "nice"], &["forget", "--all"], &["edit", "i"]]
+    {
         assert_eq!(home.run(arguments).code, 2, "{arguments:?}");
     }
     assert_eq!(home.run(&["--help"]).code, 0);
