@@ -15,10 +15,12 @@ mod project;
 mod recall;
 mod status;
 mod switches;
+mod task;
 mod upkeep;
 mod work;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,8 +48,9 @@ pub use recall::{
     SemanticState, Told,
 };
 pub use status::Status;
+pub use task::{Task, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
-pub use work::{Task, TaskRequest, TaskStatus, WorkRequest};
+pub use work::WorkRequest;
 
 /// How often an operation starts over because somebody else changed what it had read.
 const CONFLICT_RETRIES: u32 = 256;
@@ -72,11 +75,19 @@ pub struct Switches {
     pub schedule: Schedule,
     /// The budget of a brief when the caller names none, in tokens.
     pub brief_tokens: usize,
+    /// `history.max_bytes`: above this the oldest sessions go.
+    pub history_max_bytes: u64,
 }
 
 impl Default for Switches {
     fn default() -> Self {
-        Self { memory_enabled: true, prompt_search: false, schedule: Schedule::default(), brief_tokens: 1500 }
+        Self {
+            memory_enabled: true,
+            prompt_search: false,
+            schedule: Schedule::default(),
+            brief_tokens: 1500,
+            history_max_bytes: 2 << 30,
+        }
     }
 }
 
@@ -124,6 +135,8 @@ struct Inner {
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
+    /// Something was deleted since the store was last compacted.
+    freed: AtomicBool,
     started_at: Timestamp,
     activity: Mutex<Timestamp>,
 }
@@ -149,6 +162,7 @@ impl Engine {
             folders: project::Cache::default(),
             index,
             dreaming: Mutex::new(()),
+            freed: AtomicBool::new(false),
             started_at: now,
             activity: Mutex::new(now),
         };
@@ -162,6 +176,7 @@ impl Engine {
 
     /// Replaces the switches; running operations finish with the old ones.
     pub fn set_switches(&self, switches: Switches) {
+        self.inner.index.set_embedding(switches.memory_enabled);
         *lock(&self.inner.switches) = switches;
     }
 

@@ -1,13 +1,21 @@
-//! Backups, the change log for outsiders, and what became of a session's extraction.
+//! Backups, tidying, the change log for outsiders, and what became of a session's extraction.
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
-use doze_core::model::{MemoryId, OwnerId, Session, SessionEnd, hex};
-use doze_store::{Changed, LoggedChange};
+use doze_core::model::{MemoryId, OwnerId, Session, hex};
+use doze_store::{ChangeSet, Changed, Family, LoggedChange, SessionFilter};
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, EngineError, Problem};
+
+/// Sessions deleted in one change set.
+const SESSION_PAGE: usize = 50;
+
+/// Injections, and lines of them, that are remembered.
+const MAX_INJECTIONS: usize = 2_000;
+const MAX_SHOWN_LINES: usize = 50_000;
 
 /// A backup that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,8 +117,6 @@ impl Engine {
         let checkpoint = self.checkpoint(&snapshot, owner, &session.key)?;
         let (state, reason) = if !session.kind.is_learned_from() {
             ("skipped", format!("{} sessions are not learned from", session.kind))
-        } else if session.ended == Some(SessionEnd::Quit) {
-            ("skipped", "the application quit".to_owned())
         } else if checkpoint.ordinal < session.event_count {
             ("queued", "a dream will read it".to_owned())
         } else if memories.is_empty() {
@@ -119,6 +125,58 @@ impl Engine {
             ("done", String::new())
         };
         Ok(Extraction { state, reason, extractor: "rules".to_owned(), memories })
+    }
+}
+
+impl Engine {
+    /// Upkeep for quiet times: drops the oldest sessions of a history that outgrew `history.max_bytes` (ruling 6), and
+    /// gives the space of what was deleted back to the disk. Answers how many sessions went.
+    pub fn tidy(&self, owner: &OwnerId) -> Result<u64, EngineError> {
+        let mut dropped = 0;
+        let limit = self.switches().history_max_bytes;
+        if self.store().stats()?.file_bytes > limit {
+            dropped = self.drop_oldest_sessions(owner)?;
+        }
+        self.shorten_shown(owner)?;
+        if dropped > 0 || self.inner.freed.load(Ordering::Acquire) {
+            match self.store().compact() {
+                Ok(_) => self.inner.freed.store(false, Ordering::Release),
+                Err(error) => {
+                    tracing::debug!(%error, "the store was not compacted; the next quiet time tries again")
+                }
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Keeps the record of what was injected within its bounds, the oldest go first.
+    fn shorten_shown(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        for (family, most) in [(Family::Injection, MAX_INJECTIONS), (Family::Shown, MAX_SHOWN_LINES)] {
+            let mut records = self.store().snapshot()?.aux_scan(owner, family, "")?;
+            if records.len() <= most {
+                continue;
+            }
+            records.sort_by_cached_key(|(_, bytes)| std::cmp::Reverse(crate::recall::shown_at(bytes)));
+            let set = records
+                .into_iter()
+                .skip(most)
+                .fold(ChangeSet::new(owner.clone()), |set, (key, _)| set.delete_aux(family, key));
+            self.store().apply(set)?;
+        }
+        Ok(())
+    }
+
+    /// A tenth of the sessions, the oldest; what was learned from them stays.
+    fn drop_oldest_sessions(&self, owner: &OwnerId) -> Result<u64, EngineError> {
+        let sessions =
+            self.store().snapshot()?.sessions(owner, &SessionFilter::default(), None, usize::MAX)?.items;
+        let count = sessions.len().div_ceil(10);
+        for page in sessions.into_iter().rev().take(count).collect::<Vec<_>>().chunks(SESSION_PAGE) {
+            let set =
+                page.iter().fold(ChangeSet::new(owner.clone()), |set, s| set.delete_session(s.key.clone()));
+            self.store().apply(set)?;
+        }
+        Ok(count as u64)
     }
 }
 

@@ -8,7 +8,7 @@ use doze_core::model::{
     AgentRef, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Space, Status,
     Verification, content_hash,
 };
-use doze_core::promote::{self, FactDecision, Promotion, Sighting};
+use doze_core::promote::{self, FactDecision, Promotion, Sighting, Skipped};
 use doze_core::text;
 use doze_store::{ChangeSet, Snapshot, Subject};
 
@@ -63,7 +63,9 @@ impl Work<'_> {
             }
             let ordinal = first + candidate.event.unwrap_or_default() as u64;
             let new = desk.new_fact(&candidate, session, at, format!("{}#{ordinal}", session.key));
-            desk.found(new, candidate.origin, &|id| shown.contains(id.as_str()));
+            if let Err(reason) = desk.found(new, candidate.origin, &|id| shown.contains(id.as_str())) {
+                tracing::debug!(?reason, "a fact was left alone");
+            }
         }
         let (set, counts) = desk.close(set)?;
         Ok((set, counts))
@@ -95,13 +97,20 @@ impl Engine {
             new.source.agent.clone().ok_or_else(|| EngineError::invalid("space agent needs an agent"))?;
         let mut desk = Desk::open(self, snapshot, owner, agent, new.scope.project().cloned())?;
         let origin = if by_person { Origin::Person } else { Origin::Agent };
-        let (outcome, id) = desk.found(new.clone(), origin, &|_| false);
-        let memory = desk.facts.iter().find(|memory| memory.id == id).cloned();
-        let memory = memory.ok_or_else(|| {
-            EngineError::refused("the agent's memory is full of facts that a person keeps")
-                .hint("forget or unpin some")
-        })?;
-        let (set, _) = desk.close(ChangeSet::new(owner.clone()))?;
+        let set = ChangeSet::new(owner.clone());
+        let (outcome, id) = match desk.found(new.clone(), origin, &|_| false) {
+            Ok(found) => found,
+            Err(Skipped::Full | Skipped::Echo) => {
+                return Err(EngineError::refused("the agent's memory is full of facts that a person keeps")
+                    .hint("forget or unpin some"));
+            }
+            Err(Skipped::Protected) => {
+                let waiting = Memory { status: Status::Proposed, ..new.clone() };
+                return Ok((set.put_memory(waiting.clone()), (AddOutcome::Proposed, waiting)));
+            }
+        };
+        let memory = desk.facts.iter().find(|memory| memory.id == id).cloned().unwrap_or_else(|| new.clone());
+        let (set, _) = desk.close(set)?;
         Ok((set, (outcome, memory)))
     }
 }
@@ -212,7 +221,7 @@ impl<'a> Desk<'a> {
         new: Memory,
         origin: Origin,
         shown: &dyn Fn(&MemoryId) -> bool,
-    ) -> (AddOutcome, MemoryId) {
+    ) -> Result<(AddOutcome, MemoryId), Skipped> {
         let now = self.engine.now();
         let words = promote::text_of(&new).to_owned();
         let sighting = Sighting { text: &words, origin };
@@ -240,14 +249,14 @@ impl<'a> Desk<'a> {
                 }
                 (AddOutcome::Added, self.add(new))
             }
-            FactDecision::Skip(_) => return (AddOutcome::Reinforced, new.id),
+            FactDecision::Skip(reason) => return Err(reason),
         };
         self.touch(&id);
         self.confirm_elsewhere(sighting, shown);
         if let Some(fact) = self.facts.iter().find(|fact| fact.id == id).cloned() {
             self.share(&fact);
         }
-        (outcome, id)
+        Ok((outcome, id))
     }
 
     fn add(&mut self, new: Memory) -> MemoryId {

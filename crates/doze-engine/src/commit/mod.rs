@@ -80,7 +80,7 @@ pub struct CommitRequest {
 }
 
 /// What became of the events a call brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventCounts {
     /// Stored.
     pub new: u64,
@@ -91,7 +91,7 @@ pub struct EventCounts {
 }
 
 /// What became of the facts found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FactCounts {
     /// New facts.
     pub added: u64,
@@ -140,8 +140,10 @@ pub struct AppendAnswer {
 /// The part of an answer that is kept so that a repeated commit gets the same one.
 #[derive(Serialize, Deserialize)]
 struct Receipt {
-    facts: FactCounts,
-    events: EventCounts,
+    /// Added, reinforced, promoted.
+    facts: [u64; 3],
+    /// New, known, skipped.
+    events: [u64; 3],
     redacted: BTreeMap<String, u64>,
     extraction: String,
 }
@@ -248,14 +250,15 @@ impl Engine {
             return Ok(None);
         };
         let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { return Ok(None) };
+        let ([added, reinforced, promoted], [new, known, skipped]) = (receipt.facts, receipt.events);
         let summary = snapshot.session(owner, &key)?.and_then(|session| session.summary).unwrap_or_default();
         Ok(Some(CommitAnswer {
             session: request.session.clone(),
             project: place.id().map(ToString::to_string),
             seq: self.store().seq(),
             summary,
-            facts: receipt.facts,
-            events: receipt.events,
+            facts: FactCounts { added, reinforced, promoted },
+            events: EventCounts { new, known, skipped },
             redacted: receipt.redacted,
             extraction: receipt.extraction,
         }))
@@ -351,7 +354,7 @@ impl Work<'_> {
         let silent = if first == 0 { session.heard_at } else { session.last_event_at };
         session.last_event_at = session.last_event_at.max(times().max().unwrap_or(silent));
         session.event_count += fresh.len() as u64;
-        session.rounds += rounds(session.mode, fresh);
+        session.rounds += rounds(session.mode, fresh, first > 0);
         if fresh.is_empty() {
             return Ok(set);
         }
@@ -404,18 +407,30 @@ impl Work<'_> {
         session.ended = (request.end != SessionEnd::Turn).then_some(request.end);
         let summary = self.summarise(snapshot, &session, first, &fresh, intake)?;
         session.summary = Some(summary.clone());
+        let outcome = session.outcome;
 
         let (is_learned, extraction) = self.extraction(&session);
         let mut facts = FactCounts::default();
         if is_learned {
             (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
         }
-        let receipt = Receipt { facts, events, redacted: redacted.clone(), extraction: extraction.clone() };
+        let receipt = Receipt {
+            facts: [facts.added, facts.reinforced, facts.promoted],
+            events: [events.new, events.known, events.skipped],
+            redacted: redacted.clone(),
+            extraction: extraction.clone(),
+        };
         let receipt_bytes = serde_json::to_vec(&receipt).unwrap_or_default();
         set = set
             .put_aux(Family::Receipt, receipt_key(&session.key, commit_id), receipt_bytes)
-            .clear_work(request.agent.id.clone(), self.place.id().cloned(), Some(request.session.clone()))
             .put_session(session);
+        if request.end != SessionEnd::Quit && outcome == Outcome::Success {
+            set = set.clear_work(
+                request.agent.id.clone(),
+                self.place.id().cloned(),
+                Some(request.session.clone()),
+            );
+        }
         if let Some((key, value)) = &tail.cursor {
             set = set.put_aux(Family::Cursor, key.clone(), value.clone());
         }
@@ -561,13 +576,23 @@ fn commit_id(request: &CommitRequest) -> String {
     format!("auto:{}", doze_core::model::hex(&hash.finalize()[..16]))
 }
 
-/// Rounds in new events: assistant turns in mode `code`, prompts with an answer in mode `agent`.
-fn rounds(mode: Mode, events: &[Event]) -> u64 {
-    let is_round = |event: &&Event| match mode {
-        Mode::Code => event.kind == EventKind::Answer,
-        Mode::Agent => event.kind == EventKind::Prompt && event.origin == Origin::Person,
-    };
-    events.iter().filter(is_round).count() as u64
+/// Rounds in new events: assistant turns in mode `code`, prompts with their answer in mode `agent`. `is_begun`: the
+/// session has events already, so an answer that comes first belongs to a prompt that was stored before.
+fn rounds(mode: Mode, events: &[Event], is_begun: bool) -> u64 {
+    let mut rounds = 0;
+    let mut is_asked = is_begun;
+    for event in events {
+        match event.kind {
+            EventKind::Prompt if event.origin == Origin::Person => is_asked = true,
+            EventKind::Answer if mode == Mode::Code => rounds += 1,
+            EventKind::Answer if is_asked => {
+                rounds += 1;
+                is_asked = false;
+            }
+            _ => {}
+        }
+    }
+    rounds
 }
 
 fn nothing_kept(session: String, seq: u64, reason: &str) -> CommitAnswer {

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Engine, EngineError, lock};
 pub use journal::Undone;
+pub(crate) use state::session_record;
 
 /// How long after the last call an agent counts as at work.
 const BUSY: SignedDuration = SignedDuration::from_mins(5);

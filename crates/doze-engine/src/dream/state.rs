@@ -111,7 +111,7 @@ impl Kept {
 }
 
 /// The key of a session's checkpoint and of what it yielded.
-pub(super) fn session_record(key: &SessionKey) -> String {
+pub(crate) fn session_record(key: &SessionKey) -> String {
     session_aux_key(key, EXTRACTOR)
 }
 

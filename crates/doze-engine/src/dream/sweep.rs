@@ -8,6 +8,7 @@ use doze_core::model::{
 };
 use doze_dream::{
     CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, candidates, choose, plan,
+    retry_after,
 };
 use doze_store::{ApplyError, ChangeSet, Family, SessionFilter, Snapshot, Subject};
 use jiff::Timestamp;
@@ -56,8 +57,16 @@ impl Engine {
                     }
                 }
                 ChoiceOutcome::Read { from_ordinal } => {
-                    let reading = self.read(owner, &choice, from_ordinal, request.dry_run)?;
-                    let Some(reading) = reading else { continue };
+                    let reading = match self.read(owner, &choice, from_ordinal, request.dry_run) {
+                        Ok(Some(reading)) => reading,
+                        Ok(None) => continue,
+                        Err(error) => {
+                            tracing::warn!(error = %crate::chain(&error), "a session could not be read for a dream");
+                            self.note_failure(owner, &choice, request.dry_run)?;
+                            sessions.push(dreamed(&choice, SessionOutcome::Retry, &error.message));
+                            continue;
+                        }
+                    };
                     let outcome = if reading.yielded.candidates.is_empty() {
                         dreamed(&choice, SessionOutcome::Empty, "nothing in it is worth keeping")
                     } else {
@@ -148,6 +157,22 @@ impl Engine {
             self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Candidates, record, value))?;
         }
         Ok(Some(Reading { session, yielded }))
+    }
+
+    /// One session that cannot be read does not hold up the others; from the third time on it waits longer.
+    fn note_failure(&self, owner: &OwnerId, choice: &Choice, dry_run: bool) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let mut checkpoint = self.checkpoint(&snapshot, owner, &choice.key)?;
+        checkpoint.failures = checkpoint.failures.saturating_add(1);
+        checkpoint.next_try_after = retry_after(checkpoint.failures, self.now());
+        if dry_run {
+            return Ok(());
+        }
+        let value = serde_json::to_vec(&checkpoint).unwrap_or_default();
+        let set =
+            ChangeSet::new(owner.clone()).put_aux(Family::Checkpoint, session_record(&choice.key), value);
+        self.store().apply(set)?;
+        Ok(())
     }
 
     /// The events from an ordinal on; of a session that is too long the newest.

@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use doze_core::model::{Memory, MemoryId, OwnerId, SessionKey, Status};
-use doze_search::{DocChange, DocKind, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id};
+use doze_search::{
+    DocChange, DocKind, GRAPH_FROM, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id,
+};
 use doze_store::{Change, ChangeSet, Changed, LoggedChange, ReadError, Snapshot};
 
 use super::{Shared, doc};
@@ -23,6 +25,8 @@ const EVENT_PAGE: u64 = 256;
 const QUIET: Duration = Duration::from_secs(2);
 /// How soon to look again whether the model takes more.
 const MODEL_BUSY: Duration = Duration::from_millis(500);
+/// How often to look whether memory was switched on again while texts wait for it.
+const SWITCHED_OFF: Duration = Duration::from_secs(60);
 /// Memories handed to the model at once.
 const EMBED_BATCH: usize = 16;
 
@@ -51,8 +55,9 @@ impl Follower {
             self.load_vectors();
         }
         let shared = Arc::clone(&self.shared);
+        let embeds = shared.embeds.load(Ordering::Acquire);
         let timeout = if !self.backlog.is_empty() {
-            Some(MODEL_BUSY)
+            Some(if embeds { MODEL_BUSY } else { SWITCHED_OFF })
         } else if shared.lexical.pending() > 0 || shared.lexical.seq() < self.reached {
             Some(QUIET)
         } else {
@@ -64,10 +69,12 @@ impl Follower {
         }
         if seq > self.reached {
             self.catch_up(seq);
-        } else if self.backlog.is_empty() {
+        } else if self.backlog.is_empty() || !embeds {
             self.commit();
         }
-        self.embed();
+        if embeds {
+            self.embed();
+        }
         ControlFlow::Continue(())
     }
 
@@ -76,8 +83,29 @@ impl Follower {
             tracing::warn!(%error, "the index was not committed; it is tried again");
             return;
         }
+        self.maintain_graph();
         if let Err(error) = self.shared.store.prune_changes(self.shared.lexical.seq()) {
             tracing::debug!(%error, "the change log was not shortened");
+        }
+    }
+
+    /// Loads or builds the graph for wide searches on a thread of its own: it takes minutes, and searches scan
+    /// meanwhile.
+    fn maintain_graph(&self) {
+        let shared = Arc::clone(&self.shared);
+        if shared.vectors.len() < GRAPH_FROM || shared.graphing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let started = std::thread::Builder::new().name("graph".into()).spawn(move || {
+            match shared.vectors.maintain_graph() {
+                Ok(work) => tracing::debug!(?work, "the graph is up to date"),
+                Err(error) => tracing::warn!(%error, "the graph was not kept; searches scan"),
+            }
+            shared.graphing.store(false, Ordering::Release);
+        });
+        if let Err(error) = started {
+            tracing::warn!(%error, "there is no thread for the graph");
+            self.shared.graphing.store(false, Ordering::Release);
         }
     }
 

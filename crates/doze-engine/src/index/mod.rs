@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use doze_core::model::{Kind, MemoryId, OwnerId, Scope, Status};
 use doze_core::rank::Profile;
 use doze_search::{
-    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, Lexical, LexicalQuery, ModelFiles,
-    ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax, RtenEmbedder, VectorFilter, Vectors,
+    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, GRAPH_FROM, Lexical, LexicalQuery,
+    ModelFiles, ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax, RtenEmbedder, VectorFilter,
+    Vectors,
 };
 use doze_store::{Snapshot, Store};
 use jiff::Timestamp;
@@ -81,6 +82,10 @@ struct Shared {
     loaded: AtomicBool,
     vector_seq: AtomicU64,
     stop: AtomicBool,
+    /// Memory is on, so texts are embedded (S1.23).
+    embeds: AtomicBool,
+    /// A thread is at the graph.
+    graphing: AtomicBool,
 }
 
 /// The indexes with their follower.
@@ -117,7 +122,7 @@ impl Index {
         let shared = Arc::new(Shared {
             store,
             lexical,
-            vectors: Vectors::new(id.dim),
+            vectors: Vectors::with_graph(id.dim, &options.index.join("graph"), GRAPH_FROM),
             embedder,
             model: format!("{}@{}", id.name, &id.sha256[..16.min(id.sha256.len())]),
             reached: Mutex::new(reached),
@@ -125,6 +130,8 @@ impl Index {
             loaded: AtomicBool::new(false),
             vector_seq: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            embeds: AtomicBool::new(options.switches.memory_enabled),
+            graphing: AtomicBool::new(false),
         });
         let follower = follower::start(Arc::clone(&shared)).map_err(|error| {
             EngineError::new(Problem::Internal, "cannot start the indexing thread").caused_by(error)
@@ -141,6 +148,11 @@ impl Index {
         {
             tracing::error!("the indexing thread panicked");
         }
+    }
+
+    /// Embeds texts and queries from now on, or stops.
+    pub(crate) fn set_embedding(&self, on: bool) {
+        self.shared.embeds.store(on, Ordering::Release);
     }
 
     /// How far the indexes are.
@@ -209,6 +221,9 @@ impl Index {
     }
 
     fn nearest(&self, query: &Query<'_>, filter: &LexicalQuery) -> (Vec<(String, f32)>, SemanticState) {
+        if !self.shared.embeds.load(Ordering::Acquire) {
+            return (Vec::new(), SemanticState::Off);
+        }
         if !self.shared.loaded.load(Ordering::Acquire) {
             let is_off = self.shared.embedder.state().id.is_none();
             return (Vec::new(), if is_off { SemanticState::Off } else { SemanticState::Loading });

@@ -165,6 +165,9 @@ impl Engine {
             if !matches!(memory.status, Status::Stale | Status::Retracted | Status::Superseded) {
                 return Err(EngineError::invalid(format!("memory {id} is {} already", memory.status)));
             }
+            if memory.status == Status::Retracted {
+                refuse_if_protected(&memory, by_person)?;
+            }
             if let Some(topic) = &memory.topic_key
                 && let Some(other) = snapshot.memory_by_topic(owner, &memory.scope, topic)?
             {

@@ -2,11 +2,13 @@
 //! come back (ruling 8).
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use doze_core::model::{Event, Memory, MemoryId, OwnerId, Scope, Session};
 use doze_core::text;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 
+use crate::task::task_key;
 use crate::{Engine, EngineError};
 
 /// What stands where forgotten words stood.
@@ -48,8 +50,13 @@ pub struct Forgotten {
 impl Engine {
     /// Deletes for good. A person's call in every case; agents may not delete what a person wrote.
     pub fn forget(&self, owner: &OwnerId, what: &Forget, by_person: bool) -> Result<Forgotten, EngineError> {
+        self.inner.freed.store(true, Ordering::Release);
         match what {
             Forget::Memory(id) => self.forget_memory(owner, id, by_person),
+            _ if !by_person => {
+                Err(EngineError::refused("only a person forgets more than one memory at once")
+                    .hint("run the command yourself in a terminal"))
+            }
             Forget::Session { session, memories } => self.forget_session(owner, session, *memories),
             Forget::Project(name) => {
                 let project = self.find_project(owner, name)?;
@@ -58,7 +65,20 @@ impl Engine {
                     |scope| scope.project() == Some(&project.id),
                     &SessionFilter { project: Some(Some(project.id.clone())), ..SessionFilter::default() },
                 )?;
-                self.store().apply(ChangeSet::new(owner.clone()).delete_project(project.id))?;
+                let snapshot = self.store().snapshot()?;
+                let mut set = ChangeSet::new(owner.clone()).delete_project(project.id.clone());
+                for (key, _) in snapshot.aux_scan(owner, Family::Task, &task_key(Some(&project.id), ""))? {
+                    set = set.delete_aux(Family::Task, key);
+                }
+                for work in snapshot
+                    .works(owner)?
+                    .into_iter()
+                    .filter(|work| work.project.as_ref() == Some(&project.id))
+                {
+                    set = set.clear_work(work.agent.id, work.project, work.session);
+                }
+                drop(snapshot);
+                self.store().apply(set)?;
                 self.inner.folders.clear();
                 Ok(forgotten)
             }
@@ -206,6 +226,23 @@ impl Engine {
     }
 }
 
+/// A memory, its former versions, and its copies in the spaces of its project: a fact that was shared stands twice.
+fn same_words(snapshot: &Snapshot, owner: &OwnerId, memory: &Memory) -> Result<Vec<Memory>, EngineError> {
+    let mut found = Vec::new();
+    let scopes = snapshot.scopes(owner)?;
+    let is_near = |scope: &&Scope| {
+        **scope == memory.scope || (scope.project().is_some() && scope.project() == memory.scope.project())
+    };
+    for scope in scopes.iter().filter(is_near) {
+        found.extend(snapshot.memories(owner, scope)?.into_iter().filter(|other| {
+            other.id == memory.id
+                || other.superseded_by.as_ref() == Some(&memory.id)
+                || (other.content_hash == memory.content_hash && !other.is_protected())
+        }));
+    }
+    Ok(found)
+}
+
 /// The memories that name a session as their source.
 fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &str) -> Result<Vec<Memory>, EngineError> {
     let mut learned = Vec::new();
@@ -238,6 +275,7 @@ fn blank_event(
         for (ordinal, event) in events {
             set = set.replace_event(key.clone(), ordinal, blanked(event));
         }
+        set = set.delete_aux(Family::Candidates, crate::dream::session_record(&session.key));
         set = blank_summary(set, session, texts);
     }
     Ok(set)
@@ -254,12 +292,19 @@ fn blanked(mut event: Event) -> Event {
 
 /// Takes the lines of a summary out that repeat the forgotten words.
 fn blank_summary(set: ChangeSet, mut session: Session, texts: &BTreeSet<String>) -> ChangeSet {
-    let Some(summary) = &mut session.summary else { return set };
     let words: Vec<_> = texts.iter().map(|text| text::normalise_words(text)).collect();
     let repeats = |line: &str| {
         let own = text::normalise_words(line);
         words.iter().any(|words| doze_core::text::jaccard(&own, words) > 0.5)
     };
+    if let Some(task) = &mut session.task {
+        for text in [&mut task.title, &mut task.spec, &mut task.prompt] {
+            if repeats(text) {
+                *text = FORGOTTEN.to_owned();
+            }
+        }
+    }
+    let Some(summary) = &mut session.summary else { return set.put_session(session) };
     for line in [
         &mut summary.what,
         &mut summary.request,
@@ -287,6 +332,7 @@ fn blank_journal(changes: &mut [doze_core::model::DreamChange], gone: &BTreeSet<
             if gone.contains(&memory.id) && memory.body != FORGOTTEN {
                 memory.title = FORGOTTEN.to_owned();
                 memory.body = FORGOTTEN.to_owned();
+                change.because = FORGOTTEN.to_owned();
                 is_changed = true;
             }
         }

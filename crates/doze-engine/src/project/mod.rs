@@ -124,6 +124,9 @@ impl Engine {
 
     /// Reads what the folder says about itself.
     fn place_of(&self, folder: &str) -> Option<Place> {
+        if !Path::new(folder).is_absolute() {
+            return None;
+        }
         if let Some(repository) = git::find(Path::new(folder)) {
             return Some(Place::Repository(repository));
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Reader, Told};
 use crate::project::Resolved;
 use crate::recall::search::SearchRequest;
-use crate::work::TaskStatus;
+use crate::task::TaskStatus;
 use crate::{Engine, EngineError};
 
 /// Instruction files an agent reads by itself; lines that stand there are not told again.
@@ -210,7 +210,7 @@ impl Engine {
             serde_json::to_vec(&injection).unwrap_or_default(),
         );
         for hash in injected::line_hashes(&told.text) {
-            set = set.put_aux(Family::Shown, shown_line(hash), Vec::new());
+            set = set.put_aux(Family::Shown, shown_line(hash), injection.at.to_string().into_bytes());
         }
         for id in &told.memories {
             let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
@@ -240,6 +240,14 @@ impl Engine {
 /// The key of the counter that tells how often a memory was shown.
 pub(crate) fn shown_key(id: &MemoryId) -> String {
     format!("shown:{id}")
+}
+
+/// When an injection or a line of one was recorded, for keeping the newest.
+pub(crate) fn shown_at(bytes: &[u8]) -> Option<Timestamp> {
+    match read(bytes) {
+        Some(injection) => Some(injection.at),
+        None => std::str::from_utf8(bytes).ok()?.parse().ok(),
+    }
 }
 
 fn shown_line(hash: u64) -> String {
@@ -285,7 +293,7 @@ fn instructions(place: &Resolved) -> String {
 }
 
 /// Memories whose files are all gone from the project (ruling 20). Only where the project's folder is there at all.
-fn files_gone(memories: &[Memory], top: &Path) -> HashSet<MemoryId> {
+pub(crate) fn files_gone(memories: &[Memory], top: &Path) -> HashSet<MemoryId> {
     if !top.is_dir() {
         return HashSet::new();
     }

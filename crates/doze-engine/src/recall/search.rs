@@ -1,6 +1,7 @@
 //! Hybrid search: words and meaning, the caller's spaces only, ranked by a profile.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use doze_core::model::{Kind, Memory, MemoryId, OwnerId, Scope, Status};
@@ -8,6 +9,7 @@ use doze_core::rank::{Candidate, Explain, Found, LIST_LIMIT, Profile, rank, text
 use doze_store::Snapshot;
 use jiff::Timestamp;
 
+use super::brief::files_gone;
 use super::{Reader, hydrate};
 use crate::index::{Lookup, Query};
 use crate::{Engine, EngineError};
@@ -146,7 +148,8 @@ impl Engine {
             vector_within: QUERY_VECTOR,
             snapshot: &snapshot,
         });
-        let hits = self.ranked(&snapshot, owner, &scopes, request, &lookup, &text)?;
+        let top = place.as_ref().map(|place| place.top.as_str());
+        let hits = self.ranked(&snapshot, owner, &scopes, top, request, &lookup, &text)?;
         Ok(SearchAnswer {
             hits,
             took: started.elapsed(),
@@ -155,12 +158,14 @@ impl Engine {
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "one search, taken apart")]
     /// Turns what the indexes found into hits: records from the snapshot, checked once more, ranked.
     fn ranked(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
         scopes: &[Scope],
+        top: Option<&str>,
         request: &SearchRequest,
         lookup: &Lookup,
         text: &str,
@@ -173,12 +178,19 @@ impl Engine {
             found.entry(id).or_default().1 = Some(Found { rank, score: f64::from(*score) });
         }
         let mut records: HashMap<MemoryId, Memory> = HashMap::new();
+        let (mut memories, mut places) = (Vec::new(), HashMap::new());
+        for (doc, place) in found {
+            if let Some(memory) =
+                hydrate::record(snapshot, owner, doc)?.filter(|m| wanted(m, scopes, request))
+            {
+                places.insert(memory.id.clone(), place);
+                memories.push(memory);
+            }
+        }
+        let gone = top.map(|top| files_gone(&memories, Path::new(top))).unwrap_or_default();
         let mut candidates = Vec::new();
-        for (doc, (lexical, semantic)) in found {
-            let Some(memory) = hydrate::record(snapshot, owner, doc)?.filter(|m| wanted(m, scopes, request))
-            else {
-                continue;
-            };
+        for memory in memories {
+            let (lexical, semantic) = places.remove(&memory.id).unwrap_or_default();
             candidates.push(Candidate {
                 id: memory.id.clone(),
                 lexical,
@@ -188,7 +200,7 @@ impl Engine {
                 reinforce_count: memory.reinforce_count,
                 last_confirmed_at: memory.last_confirmed_at,
                 source_run: memory.source.session.clone(),
-                files_gone: false,
+                files_gone: gone.contains(&memory.id),
                 text_key: text_key(&memory.title, &memory.body),
             });
             records.insert(memory.id.clone(), memory);
@@ -198,8 +210,7 @@ impl Engine {
             .into_iter()
             .filter_map(|hit| {
                 let memory = records.remove(&hit.id)?;
-                let snippet =
-                    doze_search::snippet(&format!("{}\n{}", memory.title, memory.body), text, SNIPPET_CHARS);
+                let snippet = doze_search::snippet(&words_of(&memory), text, SNIPPET_CHARS);
                 Some(Hit { memory, score: hit.score, snippet, explain: hit.explain })
             })
             .collect())
@@ -246,6 +257,14 @@ fn wanted(memory: &Memory, scopes: &[Scope], request: &SearchRequest) -> bool {
         && (request.kinds.is_empty() || request.kinds.contains(&memory.kind))
         && request.since.is_none_or(|since| memory.created_at >= since)
         && request.until.is_none_or(|until| memory.created_at < until)
+}
+
+/// Title and body; a title that only begins the body is not said twice.
+fn words_of(memory: &Memory) -> String {
+    if memory.body.starts_with(memory.title.trim_end_matches('…')) {
+        return memory.body.clone();
+    }
+    format!("{}\n{}", memory.title, memory.body)
 }
 
 fn unranked(memory: Memory) -> Hit {

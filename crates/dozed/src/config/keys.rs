@@ -77,8 +77,8 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "extractor",
-        kind: Kind::Choice(&["off", "rules"]),
-        doc: "Who reads a run when it ends.",
+        kind: Kind::Choice(&["off"]),
+        doc: "Who reads a run when it ends. Facts are found by rules at every commit whatever this says.",
         env: &["DOZE_EXTRACTOR"],
     },
     Key {

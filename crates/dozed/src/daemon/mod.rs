@@ -33,7 +33,7 @@ const CLOCK_OFFSET: &str = "DOZE_CLOCK_OFFSET";
 pub struct Daemon {
     engine: Engine,
     dispatch: Arc<Dispatch>,
-    sweeper: Sweeper,
+    sweeper: Arc<Sweeper>,
     drain: Drain,
 }
 
@@ -62,16 +62,18 @@ impl Daemon {
             .map_err(|error| StartError::new(Exit::Internal, &error).with_hint(error.hint.clone()))?;
         let owner = local_owner(rustix::process::geteuid().as_raw());
         let spool = Spool::new(&paths.spool);
+        let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
+        let sweeper =
+            Sweeper::start(engine.clone(), owner.clone(), settings.dream_cron.clone()).map_err(failed)?;
+        let sweeper = Arc::new(sweeper);
         let around = Around {
             config: Arc::clone(&opening.config),
-            apply: Box::new(apply_to(engine.clone())),
+            apply: Box::new(apply_to(engine.clone(), Arc::clone(&sweeper))),
             spool: Spool::new(&paths.spool),
             backups: paths.backups(),
             clock_offset,
         };
         let dispatch = Arc::new(Dispatch::new(engine.clone(), owner.clone(), Arc::new(around)));
-        let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
-        let sweeper = Sweeper::start(engine.clone(), owner, settings.dream_cron.clone()).map_err(failed)?;
         let drain = Drain::start(spool, Arc::clone(&dispatch)).map_err(failed)?;
         Ok(Self { engine, dispatch, sweeper, drain })
     }
@@ -138,8 +140,12 @@ impl Process for Around {
     }
 }
 
-fn apply_to(engine: Engine) -> impl Fn(&Settings) + Send + Sync {
-    move |settings| engine.set_switches(switches(settings))
+/// Puts settings in force in the running parts.
+fn apply_to(engine: Engine, sweeper: Arc<Sweeper>) -> impl Fn(&Settings) + Send + Sync {
+    move |settings| {
+        engine.set_switches(switches(settings));
+        sweeper.reschedule(settings.dream_cron.clone());
+    }
 }
 
 fn embedder(settings: &Settings) -> EmbedderChoice {
@@ -163,6 +169,7 @@ fn switches(settings: &Settings) -> Switches {
         memory_enabled: settings.memory_enabled,
         prompt_search: settings.prompt_search,
         brief_tokens: settings.brief_tokens,
+        history_max_bytes: settings.history_max_bytes,
         schedule: Schedule {
             enabled: settings.dream_enabled && settings.dream_extractor != "off" && !modes.is_empty(),
             interval: SignedDuration::try_from(settings.dream_interval).unwrap_or(SignedDuration::MAX),

@@ -113,6 +113,7 @@ impl Loop {
                 *is_due = false;
                 self.busy_times = 0;
                 self.sweep();
+                self.tidy();
                 SHORTEST
             }
             DreamVerdict::Wait { until, why_not } => {
@@ -142,6 +143,16 @@ impl Loop {
                     warn!(error = %doze_engine::chain(&error), "The failed dream was not noted");
                 }
             }
+        }
+    }
+}
+
+impl Loop {
+    fn tidy(&self) {
+        match self.engine.tidy(&self.owner) {
+            Ok(0) => {}
+            Ok(sessions) => info!(sessions, "The oldest history went, to stay below history.max_bytes"),
+            Err(error) => warn!(error = %doze_engine::chain(&error), "The store was not tidied"),
         }
     }
 }

@@ -1,0 +1,226 @@
+//! The tasks of a project (S1.33).
+
+use doze_core::model::{OwnerId, ProjectId};
+use doze_store::{ChangeSet, Family, Snapshot};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::project::Resolved;
+use crate::recall::Reader;
+use crate::work::safe;
+use crate::{Engine, EngineError};
+
+/// Tasks of one project, and characters of a title and a spec.
+const MAX_TASKS: usize = 1_000;
+const MAX_TASK_TITLE: usize = 200;
+const MAX_TASK_SPEC: usize = 20_000;
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TaskStatus {
+    /// Nobody has begun.
+    #[default]
+    Todo,
+    /// Somebody works on it.
+    InProgress,
+    /// It waits for review.
+    Review,
+    /// It is done.
+    Done,
+    /// It will not be done.
+    Dropped,
+}
+
+impl TaskStatus {
+    const WORDS: [(Self, &'static str); 5] = [
+        (Self::Todo, "todo"),
+        (Self::InProgress, "in_progress"),
+        (Self::Review, "review"),
+        (Self::Done, "done"),
+        (Self::Dropped, "dropped"),
+    ];
+}
+
+impl std::fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(Self::WORDS.iter().find(|(status, _)| status == self).map_or("", |(_, word)| word))
+    }
+}
+
+impl std::str::FromStr for TaskStatus {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::WORDS.iter().find(|(_, known)| *known == word).map(|(status, _)| *status);
+        found.ok_or("expected todo, in_progress, review, done or dropped")
+    }
+}
+
+/// `task.set`: given fields replace, the rest stay. A new task needs a title.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskRequest {
+    /// The orchestrator's id.
+    pub id: String,
+    /// A short title.
+    pub title: Option<String>,
+    /// What was specified.
+    pub spec: Option<String>,
+    /// How it stands.
+    pub status: Option<TaskStatus>,
+}
+
+/// A task of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// The orchestrator's id.
+    pub id: String,
+    /// The project's id.
+    pub project: Option<String>,
+    /// A short title.
+    pub title: String,
+    /// What was specified.
+    pub spec: String,
+    /// How it stands.
+    pub status: TaskStatus,
+    /// When it was first set.
+    pub created_at: Timestamp,
+    /// When it was last set.
+    pub updated_at: Timestamp,
+}
+
+/// A task as it is stored.
+#[derive(Serialize, Deserialize)]
+struct StoredTask {
+    id: String,
+    #[serde(default)]
+    project: Option<String>,
+    title: String,
+    #[serde(default)]
+    spec: String,
+    #[serde(default)]
+    status: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<&Task> for StoredTask {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.clone(),
+            project: task.project.clone(),
+            title: task.title.clone(),
+            spec: task.spec.clone(),
+            status: task.status.to_string(),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        }
+    }
+}
+
+impl StoredTask {
+    fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Task> {
+        let stored: Self = serde_json::from_slice(bytes).ok()?;
+        Some(Task {
+            id: stored.id,
+            project: stored.project,
+            title: stored.title,
+            spec: stored.spec,
+            status: stored.status.parse().unwrap_or_default(),
+            created_at: stored.created_at,
+            updated_at: stored.updated_at,
+        })
+    }
+}
+
+impl Engine {
+    /// Adds or replaces a task of a project.
+    pub fn set_task(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+        request: &TaskRequest,
+    ) -> Result<Task, EngineError> {
+        let id = bounded("id", request.id.clone(), MAX_TASK_TITLE)?;
+        let place = self.home_of_tasks(owner, reader)?;
+        let snapshot = self.store().snapshot()?;
+        let mut known = self.tasks_of(&snapshot, owner, place.id())?;
+        let position = known.iter().position(|task| task.id == id);
+        if position.is_none() && known.len() >= MAX_TASKS {
+            return Err(EngineError::invalid(format!("the project holds {MAX_TASKS} tasks already")));
+        }
+        let now = self.now();
+        let mut task = match position {
+            Some(at) => known.swap_remove(at),
+            None => Task {
+                id,
+                project: place.id().map(ToString::to_string),
+                title: String::new(),
+                spec: String::new(),
+                status: TaskStatus::default(),
+                created_at: now,
+                updated_at: now,
+            },
+        };
+        task.title = bounded("title", request.title.clone().unwrap_or(task.title), MAX_TASK_TITLE)?;
+        task.spec = bounded_or_empty("spec", request.spec.clone().unwrap_or(task.spec), MAX_TASK_SPEC)?;
+        task.status = request.status.unwrap_or(task.status);
+        task.updated_at = now;
+        let value = StoredTask::from(&task).to_bytes();
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(
+            Family::Task,
+            task_key(place.id(), &task.id),
+            value,
+        ))?;
+        Ok(task)
+    }
+
+    /// The tasks of a project, the latest first.
+    pub fn tasks(&self, owner: &OwnerId, reader: &Reader) -> Result<Vec<Task>, EngineError> {
+        let place = self.home_of_tasks(owner, reader)?;
+        self.tasks_of(&self.store().snapshot()?, owner, place.id())
+    }
+
+    pub(crate) fn tasks_of(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        project: Option<&ProjectId>,
+    ) -> Result<Vec<Task>, EngineError> {
+        let records = snapshot.aux_scan(owner, Family::Task, &task_key(project, ""))?;
+        let mut tasks: Vec<Task> =
+            records.into_iter().filter_map(|(_, bytes)| StoredTask::read(&bytes)).collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.updated_at));
+        Ok(tasks)
+    }
+
+    fn home_of_tasks(&self, owner: &OwnerId, reader: &Reader) -> Result<Resolved, EngineError> {
+        match (&reader.project, &reader.cwd) {
+            (None, Some(cwd)) => self.project_of(owner, cwd),
+            (Some(_), _) => self
+                .place_of_reader(owner, reader)?
+                .ok_or_else(|| EngineError::invalid("project or cwd is missing")),
+            (None, None) => Err(EngineError::invalid("project or cwd is missing")),
+        }
+    }
+}
+
+/// The key of a task; without an id the beginning of all keys of the project.
+pub(crate) fn task_key(project: Option<&ProjectId>, id: &str) -> String {
+    format!("{}\0{id}", project.map_or("", ProjectId::as_str))
+}
+
+fn bounded(field: &str, value: String, max: usize) -> Result<String, EngineError> {
+    let value = bounded_or_empty(field, value, max)?;
+    if value.is_empty() { Err(EngineError::invalid(format!("{field} is empty"))) } else { Ok(value) }
+}
+
+fn bounded_or_empty(field: &str, value: String, max: usize) -> Result<String, EngineError> {
+    if value.chars().count() > max {
+        return Err(EngineError::invalid(format!("{field} is longer than {max} characters")));
+    }
+    Ok(safe(&value, max))
+}

@@ -1,0 +1,204 @@
+use doze_core::model::{SessionEnd, SessionKind, Tokens};
+use doze_engine::{EventCounts, FactCounts, TranscriptRef};
+
+use crate::kit::{Kit, answer, prompt, reader, tool, turn};
+
+#[test]
+fn a_commit_is_understood_and_the_same_one_again_changes_nothing() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let mut request = turn(
+        "s",
+        "a",
+        &cwd,
+        vec![
+            prompt(1, "Note: the broker never starts without QUARTZ_PORT exported."),
+            answer(
+                2,
+                "Chose testcontainers over compose because parallel runs collide on ports.\nRemaining: write the docs",
+            ),
+        ],
+    );
+    request.commit_id = Some("c1".to_owned());
+    request.tokens = Some(Tokens { input: 10, output: 5 });
+    let first = kit.commit(request.clone());
+    assert_eq!(first.events, EventCounts { new: 2, known: 0, skipped: 0 });
+    assert_eq!(first.facts, FactCounts { added: 1, reinforced: 0, promoted: 0 });
+    assert!(first.summary.decisions[0].contains("testcontainers"), "{:?}", first.summary);
+    assert_eq!(first.summary.unfinished, ["write the docs"]);
+
+    let again = kit.commit(request.clone());
+    assert_eq!((again.events, again.facts, again.summary), (first.events, first.facts, first.summary));
+    request.commit_id = Some("c2".to_owned());
+    let replayed = kit.commit(request);
+    assert_eq!(replayed.events, EventCounts { new: 0, known: 2, skipped: 0 });
+    assert_eq!(replayed.facts, FactCounts::default(), "replayed events teach nothing");
+    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, 2);
+}
+
+#[test]
+fn a_fork_of_a_session_teaches_nothing_again() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let events =
+        vec![prompt(1, "Remember: migrations run before the seed script."), answer(2, "Understood.")];
+    assert_eq!(kit.commit(turn("s", "a", &cwd, events.clone())).facts.added, 1);
+    let fork = kit.commit(turn("fork", "a", &cwd, events.clone()));
+    assert_eq!((fork.events.known, fork.facts), (2, FactCounts::default()));
+    let elsewhere = kit.commit(turn("s2", "a", &kit.project("web"), events));
+    assert_eq!((elsewhere.events.new, elsewhere.facts.added), (2, 1), "another project knows nothing of it");
+}
+
+#[test]
+fn secrets_never_reach_the_disk() {
+    let kit = Kit::new();
+    let secret = ["AKIA", "Q3EGRIZXMPLE7TWA"].concat();
+    let token = ["ghp_", "a8Fz0kQm2Lr7Yc4Wd9Xe1Vb6Nh3Tj5Us8Po2"].concat();
+    let mut request = turn(
+        "s",
+        "a",
+        &kit.project("shop"),
+        vec![
+            prompt(1, &format!("the key is {secret}, keep <private>my salary is 12345</private> out")),
+            tool(2, "env", &format!("GITHUB_TOKEN={token}"), false),
+        ],
+    );
+    request.output = Some(format!("SUMMARY: used {secret}"));
+    request.summary = Some(format!("summary with {token}"));
+    let answer = kit.commit(request);
+    assert!(answer.redacted.values().sum::<u64>() >= 4, "{:?}", answer.redacted);
+    let bytes = kit.store_bytes();
+    for hidden in [secret.as_str(), token.as_str(), "my salary is 12345"] {
+        assert!(
+            !bytes.windows(hidden.len()).any(|window| window == hidden.as_bytes()),
+            "{hidden} is on disk"
+        );
+    }
+}
+
+#[test]
+fn what_was_injected_is_never_learned() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, vec![prompt(1, "Note: the staging API listens on port 5433.")]));
+    let told = kit.brief(&cwd, "a");
+    assert!(told.contains("5433"), "{told}");
+    for round in 0..10 {
+        let request = doze_engine::BriefRequest {
+            reader: reader(&cwd, "a"),
+            session: Some(format!("r{round}")),
+            inject: true,
+            ..Default::default()
+        };
+        let told = kit.engine.brief(&kit.owner, &request).unwrap().text;
+        let pasted = format!("{}\nPasted: {told}", doze_core::injected::wrap(&told));
+        let learned = kit.commit(turn(
+            &format!("r{round}"),
+            "a",
+            &cwd,
+            vec![
+                prompt(10 + round, &pasted),
+                answer(100 + round, "Note: the staging API listens on port 5433."),
+            ],
+        ));
+        assert_eq!(learned.facts, FactCounts::default(), "round {round}");
+    }
+    let facts = kit.engine.memories(
+        &kit.owner,
+        &doze_engine::ListRequest { reader: reader(&cwd, "a"), limit: 50, ..Default::default() },
+    );
+    let facts = facts.unwrap().items;
+    assert_eq!((facts.len(), facts[0].reinforce_count), (1, 1));
+}
+
+#[test]
+fn the_same_fact_from_two_agents_becomes_the_projects() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = "Note: the integration tests need a running broker.";
+    kit.commit(turn("s1", "a", &cwd, vec![prompt(1, fact)]));
+    assert!(!kit.brief(&cwd, "c").contains("broker"));
+    let second = kit.commit(turn("s2", "b", &cwd, vec![prompt(2, fact)]));
+    assert_eq!(second.facts.promoted, 1);
+    assert!(kit.brief(&cwd, "c").contains("broker"), "a third agent is told");
+}
+
+#[test]
+fn a_session_that_quits_or_is_a_helpers_teaches_nothing() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let events = |id| vec![prompt(id, "Remember: the cache must be cleared before a deploy.")];
+    let mut quit = turn("quit", "a", &cwd, events(1));
+    quit.end = SessionEnd::Quit;
+    let mut helper = turn("helper", "a", &cwd, events(2));
+    helper.kind = Some(SessionKind::Subagent);
+    for request in [quit, helper] {
+        let answer = kit.commit(request);
+        assert_eq!((answer.events.new, answer.facts), (1, FactCounts::default()));
+        assert!(answer.extraction.starts_with("skipped: "), "{}", answer.extraction);
+    }
+}
+
+#[test]
+fn a_transcript_is_read_as_far_as_it_has_grown() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let file = kit.path("t.jsonl");
+    let line = |id: u32, role: &str, text: &str| {
+        format!(
+            r#"{{"type":"{role}","uuid":"u{id}","parentUuid":null,"sessionId":"s","cwd":"{cwd}","timestamp":"2026-02-28T10:00:{id:02}Z","version":"2.1.0","message":{{"id":"m{id}","role":"{role}","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        ) + "\n"
+    };
+    let mut text = line(1, "user", "fix the login") + &line(2, "assistant", "Done.");
+    std::fs::write(&file, &text).unwrap();
+    let request = || {
+        let mut request = turn("s", "claude-code", &cwd, Vec::new());
+        request.transcript = Some(TranscriptRef { path: file.to_string_lossy().into_owned(), format: None });
+        request
+    };
+    assert_eq!(kit.commit(request()).events.new, 2);
+    assert_eq!(kit.commit(request()).events, EventCounts { new: 2, known: 0, skipped: 0 }, "the same commit");
+    text += &line(3, "user", "and the logout");
+    text += &line(4, "assistant", "Done too.")[..40];
+    std::fs::write(&file, &text).unwrap();
+    assert_eq!(
+        kit.commit(request()).events,
+        EventCounts { new: 1, known: 0, skipped: 0 },
+        "a cut line waits"
+    );
+    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, 3);
+}
+
+#[test]
+fn a_run_that_only_printed_something_has_a_source_for_what_it_taught() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let mut request = turn("s", "alex", &cwd, Vec::new());
+    request.output =
+        Some("SUMMARY: login fixed\nNote: the user prefers solid borders over dashed ones.".to_owned());
+    let answer = kit.commit(request);
+    assert_eq!(answer.summary.what, "login fixed");
+    assert_eq!(answer.events.new, 1);
+    let page = kit.engine.memories(
+        &kit.owner,
+        &doze_engine::ListRequest { reader: reader(&cwd, "alex"), limit: 10, ..Default::default() },
+    );
+    let memory = page.unwrap().items.remove(0);
+    let why = kit.engine.why(&kit.owner, &memory.id).unwrap();
+    assert!(why.evidence[0].quote.contains("solid borders"), "{why:?}");
+}
+
+#[test]
+fn bad_requests_name_what_is_wrong() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let cases = [
+        (turn("", "a", &cwd, Vec::new()), "session is empty"),
+        (turn("s", "", &cwd, Vec::new()), "agent is empty"),
+        (turn("a\nb", "a", &cwd, Vec::new()), "session holds a control character"),
+        (turn(&"x".repeat(600), "a", &cwd, Vec::new()), "session is longer than 512 bytes"),
+    ];
+    for (request, message) in cases {
+        assert_eq!(kit.engine.commit(&kit.owner, request).unwrap_err().message, message);
+    }
+}

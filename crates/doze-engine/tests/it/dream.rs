@@ -1,0 +1,128 @@
+use doze_core::model::{DreamResult, SessionEnd, SessionOutcome, Status};
+use doze_engine::{DreamRequest, ListRequest, MemoryRequest, Reader, StatusFilter};
+use jiff::SignedDuration;
+
+use crate::kit::{Kit, long_session, reader, turn};
+
+fn by_hand() -> DreamRequest {
+    DreamRequest { by_hand: true, ..Default::default() }
+}
+
+fn all(kit: &Kit) -> Vec<doze_core::model::Memory> {
+    let request =
+        ListRequest { everywhere: true, status: StatusFilter::All, limit: 500, ..Default::default() };
+    kit.engine.memories(&kit.owner, &request).unwrap().items
+}
+
+#[test]
+fn a_dream_learns_tells_why_and_the_second_changes_nothing() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    let dry = kit.engine.dream(&kit.owner, &DreamRequest { dry_run: true, ..by_hand() }).unwrap();
+    assert!(dry.dry_run && !dry.changes.is_empty(), "{dry:?}");
+    assert!(
+        all(&kit).iter().all(|memory| memory.face == doze_core::model::Face::Office),
+        "a dry run keeps nothing"
+    );
+
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!((dream.result, dream.sessions[0].outcome), (DreamResult::Done, SessionOutcome::Extracted));
+    assert!(dream.changes.iter().all(|change| !change.because.is_empty() && !change.evidence.is_empty()));
+    assert!(kit.brief(&cwd, "b").contains("pnpm"), "{}", kit.brief(&cwd, "b"));
+
+    let before = all(&kit);
+    let second = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!((second.result, second.changes.len()), (DreamResult::Nothing, 0));
+    assert_eq!(all(&kit), before);
+}
+
+#[test]
+fn undo_takes_a_dream_back_whole_and_refuses_when_something_changed() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    let before = all(&kit);
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let undone = kit.engine.undo_dream(&kit.owner, Some(&dream.id)).unwrap();
+    assert!(!undone.restored.is_empty());
+    assert_eq!(all(&kit), before);
+    let again = kit.engine.undo_dream(&kit.owner, Some(&dream.id)).unwrap_err();
+    assert!(again.message.contains("undone already"), "{}", again.message);
+
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let id = dream.changes[0].after.id.clone();
+    kit.engine.feedback(&kit.owner, &id, doze_engine::Verdict::Helpful, true).unwrap();
+    let refused = kit.engine.undo_dream(&kit.owner, None).unwrap_err();
+    assert!(refused.message.contains(id.as_str()), "{}", refused.message);
+    assert!(all(&kit).iter().any(|memory| memory.id == id), "nothing was undone in part");
+}
+
+#[test]
+fn what_a_person_wrote_survives_every_dream() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let request = MemoryRequest {
+        body: "Use npm in this repository, never pnpm.".to_owned(),
+        reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+        kind: Some(doze_core::model::Kind::Preference),
+        by_person: true,
+        ..Default::default()
+    };
+    let written = kit.engine.add(&kit.owner, &request).unwrap().memory;
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    kit.pass(SignedDuration::from_hours(24 * 900));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let kept = kit.engine.memory(&kit.owner, &written.id).unwrap();
+    assert_eq!((kept.status, kept.body), (Status::Active, written.body));
+}
+
+#[test]
+fn forgotten_words_do_not_come_back_in_a_dream() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let events = long_session("No, use pnpm instead of npm in this repository.");
+    kit.commit(turn("s", "a", &cwd, events.clone()));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let learned: Vec<_> = all(&kit).into_iter().filter(|memory| memory.body.contains("pnpm")).collect();
+    assert!(!learned.is_empty());
+    for memory in learned {
+        kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(memory.id), true).unwrap();
+    }
+    let repeated = events.into_iter().map(|mut event| {
+        event.id = format!("again-{}", event.id).into();
+        event
+    });
+    kit.commit(turn("s2", "a", &cwd, repeated.collect()));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let back: Vec<String> =
+        all(&kit).into_iter().map(|memory| memory.body).filter(|body| body.contains("pnpm")).collect();
+    assert!(back.is_empty(), "{back:?}");
+}
+
+#[test]
+fn a_scheduled_dream_leaves_open_sessions_alone_and_says_why_it_waits() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let status = kit.engine.dream_status(&kit.owner).unwrap();
+    assert!(status.why_not.unwrap().contains("just started"));
+    let mut request = turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository."));
+    kit.commit(request.clone());
+    let scheduled = kit.engine.dream(&kit.owner, &DreamRequest::default()).unwrap();
+    assert_eq!(scheduled.result, DreamResult::Nothing);
+    assert!(scheduled.sessions.iter().any(|session| session.reason.contains("open")), "{scheduled:?}");
+    request.end = SessionEnd::Session;
+    request.commit_id = Some("end".to_owned());
+    kit.commit(request);
+    assert_eq!(kit.engine.dream_status(&kit.owner).unwrap().waiting, 1);
+    let scheduled = kit.engine.dream(&kit.owner, &DreamRequest::default()).unwrap();
+    assert_eq!(scheduled.result, DreamResult::Done);
+    let brief = kit
+        .engine
+        .brief(&kit.owner, &doze_engine::BriefRequest { reader: reader(&cwd, "z"), ..Default::default() });
+    assert!(brief.unwrap().text.contains("pnpm"));
+}

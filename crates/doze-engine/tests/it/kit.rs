@@ -1,0 +1,161 @@
+//! An engine in a temporary folder, and sessions to feed it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use doze_core::model::{AgentId, AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd, ToolUse};
+use doze_engine::{
+    BriefRequest, CommitAnswer, CommitRequest, EmbedderChoice, Engine, FixedEnvironment, Options, Reader,
+    SearchRequest, Surroundings, Switches,
+};
+use jiff::{SignedDuration, Timestamp};
+
+pub(crate) struct Kit {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Arc<FixedEnvironment>,
+    pub(crate) owner: OwnerId,
+    folder: tempfile::TempDir,
+}
+
+pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
+
+impl Kit {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(FixedEnvironment::new(NOW.parse().unwrap()));
+        let engine = open(folder.path().to_path_buf(), clock.clone());
+        Self { engine, clock, owner: OwnerId::new("local:1"), folder }
+    }
+
+    /// Closes the engine and opens it on the same files.
+    pub(crate) fn reopen(&mut self) {
+        self.engine.close();
+        self.engine = open(self.folder.path().to_path_buf(), self.clock.clone());
+    }
+
+    /// A folder that is a project, though no repository.
+    pub(crate) fn project(&self, name: &str) -> String {
+        let path = self.folder.path().join("code").join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path.canonicalize().unwrap().to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn index_folder(&self) -> PathBuf {
+        self.path("index")
+    }
+
+    pub(crate) fn store_bytes(&self) -> Vec<u8> {
+        std::fs::read(self.path("doze.redb")).unwrap()
+    }
+
+    pub(crate) fn commit(&self, request: CommitRequest) -> CommitAnswer {
+        self.engine.commit(&self.owner, request).unwrap()
+    }
+
+    pub(crate) fn brief(&self, cwd: &str, agent: &str) -> String {
+        let request = BriefRequest { reader: reader(cwd, agent), ..Default::default() };
+        self.engine.brief(&self.owner, &request).unwrap().text
+    }
+
+    pub(crate) fn found(&self, cwd: &str, query: &str) -> Vec<String> {
+        let reader = Reader { cwd: Some(cwd.to_owned()), ..Default::default() };
+        let request = SearchRequest { reader, query: query.to_owned(), ..Default::default() };
+        let hits = self.engine.search(&self.owner, &request).unwrap().hits;
+        hits.into_iter().map(|hit| hit.memory.body).collect()
+    }
+
+    pub(crate) fn pass(&self, time: SignedDuration) {
+        self.clock.advance(time);
+    }
+}
+
+impl Drop for Kit {
+    fn drop(&mut self) {
+        self.engine.close();
+    }
+}
+
+fn open(folder: PathBuf, clock: Arc<FixedEnvironment>) -> Engine {
+    let options = Options {
+        store: folder.join("doze.redb"),
+        index: folder.join("index"),
+        cache_bytes: 1 << 20,
+        embedder: EmbedderChoice::Off,
+        model_idle: Duration::from_secs(60),
+        surroundings: Surroundings::default(),
+        switches: Switches::default(),
+    };
+    Engine::open(options, clock).unwrap()
+}
+
+pub(crate) fn reader(cwd: &str, agent: &str) -> Reader {
+    Reader { cwd: Some(cwd.to_owned()), agent: Some(AgentId::new(agent)), ..Default::default() }
+}
+
+pub(crate) fn agent(id: &str) -> AgentRef {
+    AgentRef { id: AgentId::new(id), name: id.to_owned(), harness: "test".to_owned() }
+}
+
+pub(crate) fn turn(session: &str, by: &str, cwd: &str, events: Vec<Event>) -> CommitRequest {
+    CommitRequest {
+        session: session.to_owned(),
+        commit_id: None,
+        end: SessionEnd::Turn,
+        agent: agent(by),
+        cwd: cwd.to_owned(),
+        mode: None,
+        kind: None,
+        outcome: None,
+        summary: None,
+        output: None,
+        changed_files: Vec::new(),
+        tokens: None,
+        task: None,
+        team: None,
+        events,
+        transcript: None,
+    }
+}
+
+fn at(minute: i64) -> Timestamp {
+    let start: Timestamp = NOW.parse().unwrap();
+    start.checked_sub(SignedDuration::from_mins(600 - minute)).unwrap()
+}
+
+pub(crate) fn prompt(id: i64, text: &str) -> Event {
+    Event { at: Some(at(id)), ..Event::new(id.to_string(), EventKind::Prompt, Origin::Person, text) }
+}
+
+pub(crate) fn answer(id: i64, text: &str) -> Event {
+    Event { at: Some(at(id)), ..Event::new(id.to_string(), EventKind::Answer, Origin::Agent, text) }
+}
+
+pub(crate) fn tool(id: i64, command: &str, output: &str, failed: bool) -> Event {
+    let tool = ToolUse {
+        name: "Bash".to_owned(),
+        input: format!("{{\"command\":\"{command}\"}}"),
+        output: output.to_owned(),
+        failed,
+    };
+    Event {
+        at: Some(at(id)),
+        tool: Some(tool),
+        ..Event::new(id.to_string(), EventKind::Tool, Origin::Tool, "")
+    }
+}
+
+/// A session of enough rounds for a dream, in which the person states a rule.
+pub(crate) fn long_session(rule: &str) -> Vec<Event> {
+    let mut events = vec![prompt(1, rule)];
+    for round in 0..5 {
+        events.push(tool(2 + 3 * round, "just itest", "ok, 12 passed", false));
+        events.push(answer(3 + 3 * round, &format!("Step {round} of the migration is in place.")));
+        events.push(prompt(4 + 3 * round, "go on"));
+    }
+    events
+}

@@ -1,0 +1,232 @@
+use doze_core::model::{Kind, MemoryId, Space, Status, Verification};
+use doze_engine::{
+    AddOutcome, EditRequest, Forget, ListRequest, MemoryRequest, Problem, Reader, StatusFilter, Verdict,
+};
+
+use crate::kit::{Kit, agent, prompt, reader, turn};
+
+fn at(cwd: &str, body: &str) -> MemoryRequest {
+    MemoryRequest {
+        body: body.to_owned(),
+        reader: Reader { cwd: Some(cwd.to_owned()), ..Default::default() },
+        ..Default::default()
+    }
+}
+
+#[test]
+fn the_same_said_twice_is_one_record_and_a_new_value_replaces_the_old() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let add = |body: &str| kit.engine.add(&kit.owner, &at(&cwd, body)).unwrap();
+    let first = add("The staging API listens on port 5432.");
+    assert_eq!(first.outcome, AddOutcome::Added);
+    let again = add("The staging API listens on port 5432");
+    assert_eq!((again.outcome, again.memory.id), (AddOutcome::Reinforced, first.memory.id.clone()));
+    let newer = add("The staging API listens on port 5433.");
+    assert_eq!(newer.outcome, AddOutcome::Superseded);
+    let former = kit.engine.memory(&kit.owner, &first.memory.id).unwrap();
+    assert_eq!((former.status, former.superseded_by), (Status::Superseded, Some(newer.memory.id)));
+    assert_eq!(kit.found(&cwd, "staging port"), ["The staging API listens on port 5433."]);
+    assert_eq!(add("Never push to main.").outcome, AddOutcome::Added);
+    assert_ne!(add("Always push to main.").outcome, AddOutcome::Reinforced);
+}
+
+#[test]
+fn a_topic_key_keeps_the_id_and_the_former_text() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let with_topic = |body: &str, by_person| MemoryRequest {
+        topic_key: Some("package-manager".to_owned()),
+        kind: Some(Kind::Convention),
+        by_person,
+        ..at(&cwd, body)
+    };
+    let first = kit.engine.add(&kit.owner, &with_topic("Use yarn.", false)).unwrap().memory;
+    let merged = kit.engine.add(&kit.owner, &with_topic("Use pnpm for every workspace.", false)).unwrap();
+    assert_eq!((merged.outcome, &merged.memory.id), (AddOutcome::Merged, &first.id));
+    assert!((merged.memory.confidence - 0.7).abs() < 1e-9 && merged.memory.evidence_count == 2);
+    let why = kit.engine.why(&kit.owner, &first.id).unwrap();
+    assert_eq!(why.replaced.iter().map(|memory| memory.body.as_str()).collect::<Vec<_>>(), ["Use yarn."]);
+    kit.engine.add(&kit.owner, &with_topic("Use pnpm 9.", true)).unwrap();
+    let refused = kit.engine.add(&kit.owner, &with_topic("Use bun.", false)).unwrap_err();
+    assert_eq!(refused.problem, Problem::Refused);
+}
+
+#[test]
+fn bounds_are_told_and_never_silently_cut() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let long = |n| "x".repeat(n);
+    let cases = [
+        (at(&cwd, "  "), "body is empty"),
+        (at(&cwd, &long(8_001)), "body is longer than 8000 characters"),
+        (MemoryRequest { title: Some(long(121)), ..at(&cwd, "b") }, "title is longer than 120 characters"),
+        (
+            MemoryRequest { topic_key: Some(long(81)), ..at(&cwd, "b") },
+            "topic_key is longer than 80 characters",
+        ),
+        (
+            MemoryRequest { tags: vec!["t".to_owned(); 33], ..at(&cwd, "b") },
+            "tags holds more than 32 entries",
+        ),
+        (MemoryRequest { confidence: Some(1.5), ..at(&cwd, "b") }, "confidence is outside 0.1–1"),
+        (MemoryRequest { space: Some(Space::Agent), ..at(&cwd, "b") }, "space agent needs an agent"),
+    ];
+    for (request, message) in cases {
+        let error = kit.engine.add(&kit.owner, &request).unwrap_err();
+        assert_eq!((error.problem, error.message.as_str()), (Problem::Invalid, message));
+    }
+}
+
+#[test]
+fn feedback_changes_confidence_and_agents_cannot_condemn_what_a_person_wrote() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let by_agent = kit.engine.add(&kit.owner, &at(&cwd, "Run the linter first.")).unwrap().memory;
+    let helpful = kit.engine.feedback(&kit.owner, &by_agent.id, Verdict::Helpful, false).unwrap();
+    assert!((helpful.confidence - by_agent.confidence - 0.1).abs() < 1e-9);
+    let wrong = kit.engine.feedback(&kit.owner, &by_agent.id, Verdict::Wrong, false).unwrap();
+    assert_eq!(wrong.status, Status::Retracted);
+    assert!(kit.found(&cwd, "linter").is_empty());
+    assert_eq!(kit.engine.reinstate(&kit.owner, &by_agent.id, false).unwrap().status, Status::Active);
+    assert_eq!(kit.found(&cwd, "linter").len(), 1);
+
+    let by_person = MemoryRequest { by_person: true, ..at(&cwd, "Never deploy on Fridays.") };
+    let by_person = kit.engine.add(&kit.owner, &by_person).unwrap().memory;
+    assert_eq!(by_person.verification, Verification::Human);
+    let edit = EditRequest { body: Some("Deploy on Fridays.".to_owned()), ..Default::default() };
+    for refused in [
+        kit.engine.feedback(&kit.owner, &by_person.id, Verdict::Stale, false).map(|_| ()),
+        kit.engine.edit(&kit.owner, &by_person.id, &edit, false).map(|_| ()),
+        kit.engine.forget(&kit.owner, &Forget::Memory(by_person.id.clone()), false).map(|_| ()),
+    ] {
+        assert_eq!(refused.unwrap_err().problem, Problem::Refused);
+    }
+    assert_eq!(kit.engine.edit(&kit.owner, &by_person.id, &edit, true).unwrap().body, "Deploy on Fridays.");
+}
+
+#[test]
+fn forgetting_is_hard() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn(
+        "s",
+        "a",
+        &cwd,
+        vec![prompt(1, "Remember: the zanzibar gateway needs a client certificate.")],
+    ));
+    let list =
+        ListRequest { reader: reader(&cwd, "a"), status: StatusFilter::All, limit: 10, ..Default::default() };
+    let memory = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);
+    kit.engine.forget(&kit.owner, &Forget::Memory(memory.id.clone()), true).unwrap();
+    assert_eq!(kit.engine.memory(&kit.owner, &memory.id).unwrap_err().problem, Problem::NotFound);
+    let history = doze_engine::SearchRequest {
+        reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+        query: "zanzibar".to_owned(),
+        history: true,
+        ..Default::default()
+    };
+    assert!(
+        kit.engine.search(&kit.owner, &history).unwrap().hits.is_empty(),
+        "the words are gone from history too"
+    );
+    let again = kit.commit(turn(
+        "s2",
+        "a",
+        &cwd,
+        vec![prompt(2, "Remember: the zanzibar gateway needs a client certificate.")],
+    ));
+    assert_eq!(again.facts.added, 0, "a tombstone keeps it away");
+}
+
+#[test]
+fn forgetting_a_session_keeps_what_was_learned_unless_asked() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = |id, text: &str| vec![prompt(id, text)];
+    kit.commit(turn("s1", "a", &cwd, fact(1, "Remember: seeds run after migrations.")));
+    kit.commit(turn("s2", "a", &cwd, fact(2, "Remember: the broker needs QUARTZ_PORT exported.")));
+    let forget = |session: &str, memories| Forget::Session { session: session.to_owned(), memories };
+    let first = kit.engine.forget(&kit.owner, &forget("s1", false), true).unwrap();
+    assert_eq!((first.sessions, first.memories, first.events), (1, 0, 1));
+    assert!(kit.brief(&cwd, "a").contains("migrations"));
+    let second = kit.engine.forget(&kit.owner, &forget("s2", true), true).unwrap();
+    assert_eq!((second.sessions, second.memories), (1, 1));
+    assert!(!kit.brief(&cwd, "a").contains("QUARTZ_PORT"));
+    assert_eq!(kit.engine.session(&kit.owner, "s1", None).unwrap_err().problem, Problem::NotFound);
+}
+
+#[test]
+fn pages_are_stable_and_complete() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for n in 0..7 {
+        let topic = format!("topic-{n}");
+        let request = MemoryRequest {
+            topic_key: Some(topic.clone()),
+            ..at(&cwd, &format!("Fact number {n} about {topic}."))
+        };
+        kit.engine.add(&kit.owner, &request).unwrap();
+    }
+    let mut request = ListRequest { reader: reader(&cwd, "a"), limit: 3, ..Default::default() };
+    let mut seen: Vec<MemoryId> = Vec::new();
+    loop {
+        let page = kit.engine.memories(&kit.owner, &request).unwrap();
+        seen.extend(page.items.into_iter().map(|memory| memory.id));
+        match page.next {
+            Some(next) => request.cursor = Some(next),
+            None => break,
+        }
+    }
+    let mut unique = seen.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!((seen.len(), unique.len()), (7, 7));
+    request.cursor = Some("nonsense".to_owned());
+    assert_eq!(kit.engine.memories(&kit.owner, &request).unwrap_err().problem, Problem::Invalid);
+}
+
+#[test]
+fn owners_never_see_each_other() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let mine = kit.engine.add(&kit.owner, &at(&cwd, "The vault code is in the red binder.")).unwrap().memory;
+    let other = "local:2".into();
+    assert_eq!(kit.engine.memory(&other, &mine.id).unwrap_err().problem, Problem::NotFound);
+    assert_eq!(
+        kit.engine.forget(&other, &Forget::Memory(mine.id.clone()), true).unwrap_err().problem,
+        Problem::NotFound
+    );
+    kit.engine.forget(&other, &Forget::All, true).unwrap();
+    kit.engine.project_of(&other, &cwd).unwrap();
+    let request = doze_engine::SearchRequest {
+        reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+        everywhere: true,
+        query: "vault".to_owned(),
+        history: true,
+        ..Default::default()
+    };
+    assert!(kit.engine.search(&other, &request).unwrap().hits.is_empty());
+    assert_eq!(kit.found(&cwd, "vault").len(), 1);
+}
+
+#[test]
+fn an_office_fact_added_by_hand_passes_the_office_rule() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = |body: &str| MemoryRequest {
+        space: Some(Space::Agent),
+        agent: Some(agent("alex")),
+        reader: reader(&cwd, "alex"),
+        ..at(&cwd, body)
+    };
+    let first = kit.engine.add(&kit.owner, &fact("red green blue yellow")).unwrap();
+    let other = kit.engine.add(&kit.owner, &fact("red green blue purple")).unwrap();
+    assert_eq!(
+        (first.outcome, other.outcome),
+        (AddOutcome::Added, AddOutcome::Added),
+        "0.6 exactly is new (S0.28)"
+    );
+    let again = kit.engine.add(&kit.owner, &fact("red green blue yellow")).unwrap();
+    assert_eq!((again.outcome, again.memory.reinforce_count), (AddOutcome::Reinforced, 2));
+}

@@ -1,0 +1,93 @@
+use std::path::Path;
+use std::process::Command;
+
+use doze_engine::{Forget, Problem};
+
+use crate::kit::{Kit, prompt, turn};
+
+fn git(folder: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"])
+        .args(args);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn id(kit: &Kit, folder: &Path) -> String {
+    let place = kit.engine.project_of(&kit.owner, &folder.to_string_lossy()).unwrap();
+    place.project.unwrap().id.to_string()
+}
+
+#[test]
+fn work_trees_subfolders_links_renames_and_clones_are_one_project() {
+    let kit = Kit::new();
+    let app = kit.path("code/app");
+    std::fs::create_dir_all(app.join("src/deep")).unwrap();
+    git(&app, &["init", "-q"]);
+    let first = id(&kit, &app);
+    git(&app, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    kit.pass(jiff::SignedDuration::from_mins(1));
+    assert_eq!(id(&kit, &app), first, "the id from before the first commit stays");
+    assert_eq!(id(&kit, &app.join("src/deep")), first);
+    let tree = kit.path("code/app-feature");
+    git(&app, &["worktree", "add", "-q", &tree.to_string_lossy()]);
+    assert_eq!(id(&kit, &tree), first);
+    std::os::unix::fs::symlink(&app, kit.path("link")).unwrap();
+    assert_eq!(id(&kit, &kit.path("link")), first);
+    let clone = kit.path("code/clone");
+    git(&kit.path("code"), &["clone", "-q", &app.to_string_lossy(), "clone"]);
+    assert_eq!(id(&kit, &clone), first);
+    let renamed = kit.path("code/renamed");
+    std::fs::rename(&app, &renamed).unwrap();
+    assert_eq!(id(&kit, &renamed), first);
+    git(&renamed, &["remote", "add", "origin", "https://example.com/o/app.git"]);
+    kit.pass(jiff::SignedDuration::from_mins(1));
+    assert_eq!(id(&kit, &renamed), first, "adding a remote changes nothing");
+
+    let sibling = kit.path("code/app2");
+    std::fs::create_dir_all(&sibling).unwrap();
+    git(&sibling, &["init", "-q"]);
+    assert_ne!(id(&kit, &sibling), first);
+    let fork = kit.path("code/fork");
+    git(&kit.path("code"), &["clone", "-q", &renamed.to_string_lossy(), "fork"]);
+    git(&fork, &["remote", "set-url", "origin", "https://example.com/me/app.git"]);
+    assert_ne!(id(&kit, &fork), first, "a fork is another project");
+}
+
+#[test]
+fn temporary_folders_and_roots_are_no_projects() {
+    let kit = Kit::new();
+    for folder in ["/", ""] {
+        assert!(kit.engine.project_of(&kit.owner, folder).unwrap().project.is_none(), "{folder}");
+    }
+    kit.commit(turn("s", "a", "/", vec![prompt(1, "Note: this belongs to nobody's project.")]));
+    assert!(kit.brief(&kit.project("shop"), "a").is_empty());
+    assert!(kit.engine.projects(&kit.owner).unwrap().iter().all(|card| card.project.root != "/"));
+}
+
+#[test]
+fn projects_are_named_merged_split_and_forgotten() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    kit.commit(turn("s1", "a", &shop, vec![prompt(1, "Remember: the shop speaks gRPC to billing.")]));
+    kit.commit(turn("s2", "a", &web, vec![prompt(2, "Remember: the web app uses island rendering.")]));
+    assert_eq!(kit.engine.find_project(&kit.owner, "shop").unwrap().root, shop);
+    assert_eq!(kit.engine.find_project(&kit.owner, "nope").unwrap_err().problem, Problem::NotFound);
+    let merged = kit.engine.merge_projects(&kit.owner, "web", "shop").unwrap();
+    let brief = kit.brief(&web, "a");
+    assert!(brief.contains("gRPC") && brief.contains("island"), "{brief}");
+    assert_eq!(kit.engine.projects(&kit.owner).unwrap().len(), 1);
+
+    let part = kit.engine.split_project(&kit.owner, "shop", &web).unwrap();
+    assert_ne!(part.id, merged.id);
+    let (in_web, in_shop) = (kit.brief(&web, "a"), kit.brief(&shop, "a"));
+    assert!(in_web.contains("island") && !in_web.contains("gRPC"), "{in_web}");
+    assert!(in_shop.contains("gRPC") && !in_shop.contains("island"), "{in_shop}");
+
+    kit.engine.forget(&kit.owner, &Forget::Project("web".to_owned()), true).unwrap();
+    assert!(kit.brief(&web, "a").is_empty());
+    assert_eq!(kit.engine.session(&kit.owner, "s2", None).unwrap_err().problem, Problem::NotFound);
+    assert!(kit.brief(&shop, "a").contains("gRPC"));
+}

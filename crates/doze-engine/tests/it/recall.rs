@@ -1,0 +1,190 @@
+use doze_core::model::{Kind, SessionEnd, WorkStatus};
+use doze_core::render::recovery::{FIRST_LINE, LAST_LINE};
+use doze_engine::{
+    BriefRequest, ContextRequest, MemoryRequest, Reader, RecoverRequest, SearchRequest, Switches, WorkRequest,
+};
+
+use crate::kit::{Kit, agent, answer, prompt, reader, turn};
+
+#[test]
+fn a_resumed_session_is_not_told_twice_but_a_compacted_one_is() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, vec![prompt(1, "Note: the staging API listens on port 5433.")]));
+    let told = |source: &str| {
+        let request = BriefRequest {
+            reader: reader(&cwd, "a"),
+            session: Some("next".to_owned()),
+            source: Some(source.to_owned()),
+            inject: true,
+            ..Default::default()
+        };
+        !kit.engine.brief(&kit.owner, &request).unwrap().text.is_empty()
+    };
+    assert_eq!(
+        ["resume", "startup", "resume", "compact", "clear"].map(told),
+        [true, true, false, true, true]
+    );
+    let last = kit.engine.last_brief(&kit.owner, None).unwrap();
+    assert!(last.text.contains("5433"));
+    let id = last.memories[0].clone();
+    assert_eq!(kit.engine.why(&kit.owner, &id).unwrap().shown, 4);
+}
+
+#[test]
+fn what_stands_in_the_instruction_files_is_left_out() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let add = |body: &str| {
+        let request = MemoryRequest {
+            body: body.to_owned(),
+            kind: Some(Kind::Convention),
+            reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap();
+    };
+    add("Every handler returns a typed error.");
+    add("Migrations are generated, never edited by hand.");
+    std::fs::write(format!("{cwd}/CLAUDE.md"), "# Rules\n- Every handler returns a typed error.\n").unwrap();
+    let brief = kit.brief(&cwd, "a");
+    assert!(brief.contains("Migrations") && !brief.contains("typed error"), "{brief}");
+}
+
+#[test]
+fn nothing_is_captured_or_injected_while_paused_ignored_or_off() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let say = |session: &str| {
+        kit.commit(turn(session, "a", &cwd, vec![prompt(1, "Note: the broker needs a license.")]))
+    };
+    kit.engine.pause(&kit.owner, Some(3600)).unwrap();
+    assert!(say("s1").extraction.contains("paused"));
+    kit.pass(jiff::SignedDuration::from_hours(2));
+    assert_eq!(say("s2").events.new, 1, "the pause is over");
+    assert!(!kit.brief(&cwd, "a").is_empty());
+    kit.engine.ignore_project(&kit.owner, &cwd, true).unwrap();
+    assert!(kit.brief(&cwd, "a").is_empty() && say("s3").extraction.contains("ignored"));
+    kit.engine.ignore_project(&kit.owner, &cwd, false).unwrap();
+    kit.engine.set_switches(Switches { memory_enabled: false, ..Switches::default() });
+    assert!(kit.brief(&cwd, "a").is_empty() && say("s4").extraction.contains("off"));
+}
+
+#[test]
+fn recovery_prefers_the_work_state_and_a_commit_clears_only_its_own() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let work = |session: &str, activity: &str| {
+        let request = WorkRequest {
+            agent: Some(agent("alex")),
+            reader: reader(&cwd, "alex"),
+            session: Some(session.to_owned()),
+            task_prompt: Some(format!("Build the {session} page")),
+            last_activity: Some(activity.to_owned()),
+            touch: vec!["src/app.tsx".to_owned()],
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &request).unwrap()
+    };
+    work("one", "Edit src/app.tsx");
+    kit.pass(jiff::SignedDuration::from_mins(1));
+    let state = work("two", "Bash: npm test");
+    assert_eq!((state.status, state.files_touched.len()), (WorkStatus::Running, 1));
+    let recover = RecoverRequest { reader: reader(&cwd, "alex"), ..Default::default() };
+    let found = kit.engine.recover(&kit.owner, &recover).unwrap();
+    assert!(
+        found.told.text.starts_with(FIRST_LINE) && found.told.text.ends_with(LAST_LINE),
+        "{}",
+        found.told.text
+    );
+    assert!(found.told.text.contains("two page"));
+    assert_eq!((found.session.as_deref(), found.others), (Some("two"), vec!["one".to_owned()]));
+    let mut done = turn("two", "alex", &cwd, vec![answer(1, "SUMMARY: the second page is built")]);
+    done.end = SessionEnd::Session;
+    kit.commit(done);
+    let found = kit.engine.recover(&kit.owner, &recover).unwrap();
+    assert_eq!(found.session.as_deref(), Some("one"), "the other run is still open");
+    kit.engine.clear_work(&kit.owner, &recover.reader, None).unwrap();
+    let found = kit.engine.recover(&kit.owner, &recover).unwrap();
+    assert!(found.told.text.contains("second page"), "{}", found.told.text);
+}
+
+#[test]
+fn the_office_reads_its_knowledge_and_its_roster() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn(
+        "s",
+        "alex",
+        &cwd,
+        vec![
+            prompt(1, "The user prefers solid borders over dashed ones everywhere."),
+            answer(2, "SUMMARY: borders are solid now\nCommitted `ad8ed51`"),
+        ],
+    ));
+    let context =
+        kit.engine.context(&kit.owner, &ContextRequest { reader: reader(&cwd, "alex") }).unwrap().text;
+    assert!(context.contains("===== AGENT KNOWLEDGE =====\nPreference: "), "{context}");
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &[]).unwrap().text;
+    assert!(roster.starts_with("[alex] Last: \"borders are solid now\" (commit ad8ed51) — "), "{roster}");
+    let idle = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &["sam".into()]).unwrap().text;
+    assert_eq!(idle, "[sam] idle (no recent activity)");
+}
+
+#[test]
+fn history_is_searched_when_asked_and_a_window_lists_what_happened() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn(
+        "s",
+        "a",
+        &cwd,
+        vec![prompt(1, "why is the kumquat exporter slow?"), answer(2, "It buffers.")],
+    ));
+    let search = |query: &str, history, since: Option<&str>| {
+        let request = SearchRequest {
+            reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+            query: query.to_owned(),
+            history,
+            since: since.map(|text| text.parse().unwrap()),
+            ..Default::default()
+        };
+        kit.engine.search(&kit.owner, &request).unwrap().hits
+    };
+    assert!(search("kumquat", false, None).is_empty());
+    let hits = search("kumquat", true, None);
+    assert!(
+        hits.iter()
+            .any(|hit| hit.memory.native_kind.as_deref() == Some("event") && hit.memory.id.as_str() == "s#0")
+    );
+    assert!(search("", true, None).is_empty());
+    assert_eq!(search(" ", true, Some("2026-01-01T00:00:00Z")).len(), 3, "prompt, answer, summary");
+    assert!(search("kumquat", true, Some("2027-01-01T00:00:00Z")).is_empty());
+}
+
+#[test]
+fn a_deleted_index_is_rebuilt_and_nothing_is_lost() {
+    let mut kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, vec![prompt(1, "Note: the persimmon service owns all invoices.")]));
+    assert_eq!(kit.found(&cwd, "persimmon").len(), 1);
+    kit.engine.close();
+    std::fs::remove_dir_all(kit.index_folder()).unwrap();
+    kit.reopen();
+    assert_eq!(kit.found(&cwd, "persimmon").len(), 1);
+    kit.reopen();
+    assert_eq!(kit.found(&cwd, "persimmon").len(), 1, "and follows from where it was");
+}
+
+#[test]
+fn no_query_is_an_error_and_the_limit_is_told() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for query in ["\"", "a AND (", "*", "field:x", "💥", "\u{0}", "中文", &"x".repeat(100_000)] {
+        kit.found(&cwd, query);
+    }
+    for limit in [0, 101] {
+        let request = SearchRequest { query: "x".to_owned(), limit, ..Default::default() };
+        assert_eq!(kit.engine.search(&kit.owner, &request).unwrap_err().message, "limit is outside 1–100");
+    }
+}
