@@ -64,11 +64,7 @@ pub(crate) fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], now: Timestamp) ->
                 screen.line(line)?;
             }
         }
-        let id = format!(
-            "    {}",
-            joined([Some(hit.id.clone()), hit.project.clone().map(|project| format!("project {project}"))])
-        );
-        screen.line(screen.dim(&one_indented(&id)))?;
+        screen.line(screen.dim(&one_indented(&hit.id)))?;
         if let Some(explain) = &hit.explain {
             let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
             screen.line(screen.dim(&format!(

@@ -76,7 +76,7 @@ fn a_search_is_numbered_and_says_where_from() {
     let shown = ran.stdout.replace(&format!("fact · {age}"), "fact · AGE");
     assert_eq!(
         shown,
-        " 1  Staging API listens on 5433                          fact · AGE · from codex\n    m1 · project shop\nby words alone: meaning was not searched (failed)\n"
+        " 1  Staging API listens on 5433                          fact · AGE · from codex\n    m1\nby words alone: meaning was not searched (failed)\n"
     );
     let (method, params) = daemon.next();
     assert_eq!(

@@ -210,6 +210,9 @@ fn a_frozen_daemon_costs_the_agent_its_budget_and_no_commit() {
     );
     assert_silent(&home.feed(&["hook", "gemini", "AfterAgent"], &payload("gemini", "stdin/AfterAgent.json")));
     assert_eq!(home.spool().len(), 1);
+    // A tool call is only noted: it waits for next to nothing and leaves nothing behind.
+    assert_silent(&home.feed(&["hook", "gemini", "AfterTool"], &payload("gemini", "stdin/AfterTool.json")));
+    assert_eq!(home.spool().len(), 1);
 }
 
 #[test]
