@@ -200,6 +200,9 @@ fn go_on(app: &mut App, is_silent: bool) -> Result<(), CommandError> {
         && let Err(error) = install_service(app)
     {
         app.say(&format!("{}\n  → {}", error.message, error.hint))?;
+    }
+    if app.call(method::STATUS, json!({})).is_err() {
+        app.say("Next:  doze up    Read your past sessions:  doze import")?;
         return Ok(());
     }
     if is_yes("Read your sessions of the last 30 days? [Y/n] ")? {
