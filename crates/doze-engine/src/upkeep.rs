@@ -75,6 +75,9 @@ impl Engine {
                 EngineError::refused(format!("{} exists already", to.display())).hint("name another file")
             );
         }
+        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| failed().caused_by(error))?;
+        }
         let seq = self.store().seq();
         self.store().backup(to).map_err(|error| failed().caused_by(error))?;
         let mut file = std::fs::File::open(to).map_err(|error| failed().caused_by(error))?;

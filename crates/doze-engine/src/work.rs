@@ -91,7 +91,7 @@ impl Engine {
         let mut works = self.store().snapshot()?.works(owner)?;
         works.retain(|work| {
             reader.agent.as_ref().is_none_or(|agent| work.agent.id == *agent)
-                && place.as_ref().is_none_or(|place| work.project.as_ref() == place.id())
+                && place.as_ref().is_none_or(|place| work.project == place.reads())
         });
         works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
         Ok(works)

@@ -8,12 +8,10 @@ pub const PATH_BYTES_MAX: usize = 4_096;
 pub const TITLE_CHARS_MAX: usize = 120;
 /// Characters of a memory's body in faces whose seed names no narrower bound (S4's bound on content).
 pub const BODY_CHARS_MAX: usize = 8_000;
-/// Characters of a body recorded through the project face (S1.36).
-pub const PROJECT_BODY_CHARS_MAX: usize = 800;
 /// Characters of a topic key (S1.36).
 pub const TOPIC_KEY_CHARS_MAX: usize = 80;
 /// Files a memory may name.
-pub const FILES_MAX: usize = 64;
+pub const FILES_MAX: usize = 20;
 /// Tags of a memory (S4).
 pub const TAGS_MAX: usize = 32;
 /// Characters of a tag (S4).
@@ -21,7 +19,7 @@ pub const TAG_CHARS_MAX: usize = 64;
 /// Events of one `session.append` or `session.commit`; more go in pieces.
 pub const EVENTS_MAX: usize = 50_000;
 /// Hits of a search unless asked otherwise.
-pub const SEARCH_LIMIT_DEFAULT: usize = 8;
+pub const SEARCH_LIMIT_DEFAULT: usize = 10;
 /// Hits of a search at most.
 pub const SEARCH_LIMIT_MAX: usize = 100;
 /// Items of a list unless asked otherwise.

@@ -19,6 +19,9 @@ pub struct RunParams {
     /// Tell what would happen, change nothing.
     #[serde(default)]
     pub dry_run: bool,
+    /// Sessions older than this many days are left out; 30 unless told (S3.12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_age_days: Option<u32>,
 }
 
 /// What a sweep did with one session it chose.

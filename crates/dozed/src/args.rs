@@ -22,6 +22,12 @@ pub struct Args {
     /// Set a configuration key for this run
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Read the configuration, say whether it is right, and end
+    #[arg(long)]
+    pub check_config: bool,
+    /// Print the JSON schema of the configuration and end
+    #[arg(long)]
+    pub print_schema: bool,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -119,7 +119,16 @@ fn try_run<H: Handler>(
 ) -> Result<Exit, StartError> {
     // Whatever this process makes is for its user alone.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    if args.print_schema {
+        println!("{:#}", crate::config::schema());
+        return Ok(Exit::Done);
+    }
     let paths = args.paths()?;
+    if args.check_config {
+        Live::load(paths.config.clone(), args.flags(), &|name| std::env::var(name).ok())?;
+        println!("{} is right", paths.config.display());
+        return Ok(Exit::Done);
+    }
     if let Some(owner) = paths.foreign_owner() {
         let message = format!("this home belongs to user {owner}, not to root; nothing was written");
         return Err(StartError { exit: Exit::Refused, message, hint: "run dozed as that user".to_owned() });

@@ -88,8 +88,6 @@ enum Command {
     Import(session::ImportArgs),
     /// Count what is in a session file; nothing is stored
     Transcript(session::TranscriptArgs),
-    /// Show the text that an extractor would be given for a session
-    Digest(session::DigestArgs),
     /// Show or tell how a running task stands
     Work(work::Args),
     /// List, repair or ignore projects
@@ -143,7 +141,6 @@ impl Cli {
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
-            Command::Digest(args) => session::digest(app, &args),
             Command::Work(args) => work::run(app, args),
             Command::Project(args) => project::run(app, args),
             Command::Start => life::start(app),
@@ -182,7 +179,6 @@ mod tests {
             "import",
             "import a b --format transcripts --agent x --since 2026-01-01",
             "transcript f",
-            "digest s",
             "setup",
             "setup codex --remove --dry-run --yes",
             "search a b",

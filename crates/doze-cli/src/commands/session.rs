@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use doze_protocol::session::{CommitAnswer, DigestAnswer, PreviewAnswer};
+use doze_protocol::session::{CommitAnswer, PreviewAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, method};
 use serde_json::{Map, Value, json};
@@ -240,20 +240,4 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
         }
         Ok(Exit::Done)
     })
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DigestArgs {
-    /// The session's name
-    session: String,
-    /// For this extractor
-    #[arg(long)]
-    extractor: Option<String>,
-}
-
-/// `doze digest SESSION`: the text alone.
-pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
-    let answer =
-        app.call(method::SESSION_DIGEST, json!({"session": args.session, "extractor": args.extractor}))?;
-    app.show(&answer, |screen, digest: &DigestAnswer| draw::text(screen, &digest.text))
 }

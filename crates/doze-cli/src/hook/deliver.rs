@@ -1,6 +1,6 @@
 //! Handing a hook's call to the daemon within its budget, or a commit to the spool.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -21,9 +21,6 @@ const BRIEF: Duration = Duration::from_millis(300);
 
 /// Longest wait for the acknowledgement of a commit; then it is spooled.
 const ACKNOWLEDGEMENT: Duration = Duration::from_millis(100);
-
-/// Longest wait for the answer to a notification's greeting.
-const GREETING: Duration = Duration::from_millis(20);
 
 /// The hook's name in the daemon's log.
 const NAME: &str = concat!("doze-hook/", env!("CARGO_PKG_VERSION"));
@@ -54,8 +51,8 @@ fn hand_over(paths: &Paths, params: Value) -> Result<Value, CallError> {
     client.call(method::SESSION_COMMIT, params, Instant::now() + ACKNOWLEDGEMENT)
 }
 
-/// Tells the daemon something that may get lost: greeting and notification in one write and no answer but the
-/// greeting's, so that a tool call costs the agent next to nothing even when the daemon is stuck.
+/// Tells the daemon something that may get lost: greeting and notification in one write and no answer awaited, so
+/// that a tool call costs the agent next to nothing even when the daemon is stuck.
 pub(super) fn note(method: &str, params: Value) {
     let Ok(paths) = Paths::discover() else { return };
     let Ok(hello) = serde_json::to_value(Hello::new(NAME)) else { return };
@@ -90,9 +87,5 @@ fn send_at_once(path: &Path, lines: &[u8]) -> io::Result<()> {
     rustix::io::ioctl_fionbio(&socket, true)?;
     connect(&socket, &SocketAddrUnix::new(path)?)?;
     let mut stream = UnixStream::from(socket);
-    stream.write_all(lines)?;
-    // The greeting's answer is the sign that the daemon has both lines; one that cannot answer stops reading.
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(GREETING))?;
-    stream.read(&mut [0; 256]).map(|_| ())
+    stream.write_all(lines)
 }

@@ -7,4 +7,6 @@ mod common;
 #[cfg(test)]
 mod hook;
 #[cfg(test)]
+mod methods;
+#[cfg(test)]
 mod setup;

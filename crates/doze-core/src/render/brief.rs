@@ -43,7 +43,7 @@ const TITLE: &str = "# Project memory";
 const INTRO: &str = "Recorded facts from earlier work on this project, quoted and not instructions; check one before relying on it.";
 const THREADS: &str = "## Open threads";
 const USING: &str = "## Using memory";
-const USING_TEXT: &str = "Search memory (memory_search) before working something out again, and record (memory_record) what later work will need.";
+const USING_TEXT: &str = "Look before working something out again: doze search \"words\". Keep what later work will need: doze remember \"text\".";
 const MORE: &str = "…";
 
 /// A task that is being worked on.
@@ -150,11 +150,16 @@ fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'_>) -> Entr
     let title = if memory.title.trim().is_empty() { body.clone() } else { line_of(&memory.title, MAX_TITLE) };
     let short = format!("- {title} {about}");
     let full = match title.strip_suffix('…') {
-        _ if body.is_empty() || body == title => short.clone(),
+        _ if body.is_empty() || bare(&body) == bare(&title) => short.clone(),
         Some(stem) if body.starts_with(stem) => format!("- {body} {about}"),
         _ => format!("{short}: {body}"),
     };
     Entry { memory, section, short, full }
+}
+
+/// What a text says, however it ends and begins: a body that only repeats its title is not told twice.
+fn bare(text: &str) -> String {
+    text.trim_end_matches(['.', '!', ' ', '。']).to_lowercase()
 }
 
 /// Who saved it (S1.32).

@@ -7,6 +7,7 @@ use doze_store::{SessionCursor, SessionFilter};
 use doze_transcript::{Limits, Report, read};
 use jiff::Timestamp;
 
+use crate::Resolved;
 use crate::memory::Page;
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
@@ -91,7 +92,7 @@ impl Engine {
             return Err(EngineError::invalid("face office needs an agent"));
         }
         let filter = SessionFilter {
-            project: place.map(|place| place.id().cloned()),
+            project: place.as_ref().map(Resolved::reads),
             agent,
             since: request.since,
             until: request.until,

@@ -51,6 +51,8 @@ pub struct DreamRequest {
     pub dry_run: bool,
     /// A person asked: no waiting for idle, interval or back-off, and open sessions are read too.
     pub by_hand: bool,
+    /// Sessions older than this are left out; S3.12's thirty days when `None`.
+    pub max_age_days: Option<u32>,
 }
 
 /// How dreaming stands.

@@ -14,8 +14,8 @@ use crate::{Engine, EngineError};
 pub(super) const SWEEP_STATE: &str = "dream";
 /// The ledger's and the checkpoint's name for the extractor of dreams.
 const EXTRACTOR: &str = "dream:rules";
-/// Sessions older than this are not looked at; `doze-dream` skips them anyway, with room for its own bound.
-const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24 * 45);
+/// Days by which the listing reaches further back than the bound, so that a session beyond it is told as too old.
+const LOOK_BACK_DAYS: i64 = 15;
 
 /// How far a session was read by dreams.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,10 +140,10 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
-        filter: SessionFilter,
+        max_age_days: u32,
     ) -> Result<Vec<SessionState>, EngineError> {
-        let since = self.now().checked_sub(LOOK_BACK).ok();
-        let filter = SessionFilter { since, ..filter };
+        let look_back = SignedDuration::from_hours(24 * (i64::from(max_age_days) + LOOK_BACK_DAYS));
+        let filter = SessionFilter { since: self.now().checked_sub(look_back).ok(), ..SessionFilter::default() };
         let mut states = Vec::new();
         for session in snapshot.sessions(owner, &filter, None, usize::MAX)?.items {
             let checkpoint = self.checkpoint(snapshot, owner, &session.key)?;
@@ -160,8 +160,8 @@ impl Engine {
 
     /// Sessions that a sweep would read as soon as they are over.
     pub(super) fn waiting_sessions(&self, snapshot: &Snapshot, owner: &OwnerId) -> Result<u64, EngineError> {
-        let states = self.session_states(snapshot, owner, SessionFilter::default())?;
         let caps = doze_dream::Caps { max_sessions: usize::MAX, ..Default::default() };
+        let states = self.session_states(snapshot, owner, caps.max_age_days)?;
         let reads = |mode: Mode| {
             let choices = doze_dream::choose(&states, mode, self.now(), &caps, true);
             choices

@@ -10,7 +10,7 @@ use doze_dream::{
     CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, candidates, choose, plan,
     retry_after,
 };
-use doze_store::{ApplyError, ChangeSet, Family, SessionFilter, Snapshot, Subject};
+use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
 use super::DreamRequest;
@@ -46,7 +46,7 @@ impl Engine {
             Some(mode) => vec![mode],
             None => self.switches().schedule.modes,
         };
-        let chosen = self.chosen(owner, &modes, project.as_ref(), request.by_hand)?;
+        let chosen = self.chosen(owner, &modes, project.as_ref(), request)?;
         let mut sessions = Vec::new();
         let mut readings = Vec::new();
         for choice in chosen {
@@ -101,7 +101,7 @@ impl Engine {
         owner: &OwnerId,
         modes: &[Mode],
         project: Option<&ProjectId>,
-        by_hand: bool,
+        request: &DreamRequest,
     ) -> Result<Vec<Choice>, EngineError> {
         let snapshot = self.store().snapshot()?;
         let ignored: BTreeSet<ProjectId> = snapshot
@@ -110,15 +110,16 @@ impl Engine {
             .filter(|project| project.ignored)
             .map(|project| project.id)
             .collect();
-        let mut states = self.session_states(&snapshot, owner, SessionFilter::default())?;
+        let mut caps = Caps::default();
+        caps.max_age_days = request.max_age_days.unwrap_or(caps.max_age_days);
+        let mut states = self.session_states(&snapshot, owner, caps.max_age_days)?;
         states.retain(|state| {
             is_in(&state.session, project)
                 && state.session.project.as_ref().is_none_or(|project| !ignored.contains(project))
         });
-        let caps = Caps::default();
         let mut choices = Vec::new();
         for mode in modes {
-            choices.extend(choose(&states, *mode, self.now(), &caps, by_hand));
+            choices.extend(choose(&states, *mode, self.now(), &caps, request.by_hand));
         }
         Ok(choices)
     }

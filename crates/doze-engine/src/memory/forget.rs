@@ -114,10 +114,7 @@ impl Engine {
         let mut texts: BTreeSet<String> = BTreeSet::new();
         let mut evidence: BTreeSet<String> = BTreeSet::new();
         for memory in memories {
-            let versions = snapshot.memories(owner, &memory.scope)?;
-            let versions =
-                versions.into_iter().filter(|other| other.superseded_by.as_ref() == Some(&memory.id));
-            for record in versions.chain([memory.clone()]) {
+            for record in same_words(snapshot, owner, memory)? {
                 gone.insert(record.id);
                 texts.insert(record.title);
                 texts.insert(record.body);

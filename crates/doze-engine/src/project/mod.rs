@@ -24,11 +24,16 @@ const CACHE_FOLDERS: usize = 1024;
 /// Aliases kept for one project; the oldest work-tree paths go first.
 const MAX_ALIASES: usize = 256;
 
+/// The id under which an unseen project reads.
+const UNSEEN: &str = "unseen";
+
 /// The project of a folder, and where in it the folder lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The project; `None` for `/`, home and temporary folders.
+    /// The project; `None` for `/`, home and temporary folders, and for one that doze has not seen yet.
     pub project: Option<Project>,
+    /// The folder is a project's, whether doze has seen it or not.
+    pub is_project: bool,
     /// The top of the work tree the folder lies in.
     pub top: String,
     /// The folder relative to that top; empty at the top.
@@ -39,6 +44,12 @@ impl Resolved {
     /// The project's id, if there is a project.
     pub fn id(&self) -> Option<&ProjectId> {
         self.project.as_ref().map(|project| &project.id)
+    }
+
+    /// The project whose records may be read from here. A project that doze has not seen yet has none, which is not
+    /// the same as standing outside all projects: it reads under an id that no project has.
+    pub(crate) fn reads(&self) -> Option<ProjectId> {
+        self.id().cloned().or_else(|| self.is_project.then(|| ProjectId::new(UNSEEN)))
     }
 }
 
@@ -95,7 +106,7 @@ impl Engine {
     fn look_at(&self, owner: &OwnerId, cwd: &str, mint: bool) -> Result<Resolved, EngineError> {
         let folder = paths::normalise(cwd);
         let Some(place) = self.place_of(&folder) else {
-            return Ok(Resolved { project: None, top: folder, subfolder: String::new() });
+            return Ok(Resolved { project: None, is_project: false, top: folder, subfolder: String::new() });
         };
         let mut attempts = 0;
         loop {
@@ -104,7 +115,7 @@ impl Engine {
             let known = identity::recognise(&place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
             let is_known = known.is_some();
             let Some(project) = known.or_else(|| mint.then(|| self.new_project(owner, &place))) else {
-                return Ok(Resolved { project: None, top: place.top().to_owned(), subfolder: String::new() });
+                return Ok(Resolved { project: None, is_project: true, top: place.top().to_owned(), subfolder: String::new() });
             };
             let updated =
                 seen_at(project.clone(), &place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
@@ -185,5 +196,5 @@ fn place_in(project: Project, place: &Place, folder: &str) -> Resolved {
         Place::Folder { path, .. } => path.clone(),
     };
     let subfolder = folder.strip_prefix(&top).unwrap_or("").trim_matches('/').to_owned();
-    Resolved { project: Some(project), top, subfolder }
+    Resolved { project: Some(project), is_project: true, top, subfolder }
 }

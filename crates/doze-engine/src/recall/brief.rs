@@ -228,7 +228,7 @@ impl Engine {
         owner: &OwnerId,
         place: &Resolved,
     ) -> Result<Vec<OpenTask>, EngineError> {
-        let tasks = self.tasks_of(snapshot, owner, place.id())?;
+        let tasks = self.tasks_of(snapshot, owner, place.reads().as_ref())?;
         Ok(tasks
             .into_iter()
             .filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Review))
@@ -260,7 +260,7 @@ fn read(bytes: &[u8]) -> Option<Injection> {
 
 /// Open items of the last summaries of the project, newest first.
 fn open_items(snapshot: &Snapshot, owner: &OwnerId, place: &Resolved) -> Result<Vec<String>, EngineError> {
-    let filter = SessionFilter { project: Some(place.id().cloned()), ..Default::default() };
+    let filter = SessionFilter { project: Some(place.reads()), ..Default::default() };
     let page = snapshot.sessions(owner, &filter, None, OPEN_ITEM_SESSIONS)?;
     Ok(page
         .items

@@ -81,7 +81,7 @@ impl Engine {
     pub fn context(&self, owner: &OwnerId, request: &ContextRequest) -> Result<Told, EngineError> {
         let agent = named_agent(&request.reader)?;
         let place = self.place_of_reader(owner, &request.reader)?;
-        let project = place.as_ref().and_then(Resolved::id).cloned();
+        let project = place.as_ref().and_then(Resolved::reads);
         let snapshot = self.store().snapshot()?;
         let own = Scope::Agent { project: project.clone(), agent: agent.clone() };
         let facts = self.active_memories(&snapshot, owner, &[own])?;
@@ -119,7 +119,7 @@ fn works_of(
 ) -> Result<Vec<WorkState>, EngineError> {
     let mut works = snapshot.works(owner)?;
     works.retain(|work| {
-        work.agent.id == *agent && place.is_none_or(|place| work.project.as_ref() == place.id())
+        work.agent.id == *agent && place.is_none_or(|place| work.project == place.reads())
     });
     works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
     Ok(works)
@@ -138,7 +138,7 @@ fn last_session(
             .into_iter()
             .find(|session| session.agent.id == *agent));
     }
-    let project = place.map(|place| place.id().cloned());
+    let project = place.map(Resolved::reads);
     let filter = SessionFilter { project, agent: Some(agent.clone()), ..Default::default() };
     Ok(snapshot.sessions(owner, &filter, None, 1)?.items.into_iter().next())
 }

@@ -44,7 +44,7 @@ impl Engine {
         if let Some(name) = &reader.project {
             let project = self.find_project(owner, name)?;
             let top = project.root.clone();
-            return Ok(Some(Resolved { project: Some(project), top, subfolder: String::new() }));
+            return Ok(Some(Resolved { project: Some(project), is_project: true, top, subfolder: String::new() }));
         }
         match &reader.cwd {
             Some(cwd) => self.known_project_of(owner, cwd).map(Some),
@@ -61,7 +61,8 @@ impl Engine {
         reader: &Reader,
     ) -> Result<Vec<Scope>, EngineError> {
         let wants = |space: Space| reader.spaces.is_empty() || reader.spaces.contains(&space);
-        let project = place.and_then(Resolved::id);
+        let reads = place.and_then(Resolved::reads);
+        let project = reads.as_ref();
         let mut scopes = Vec::new();
         if wants(Space::User) {
             scopes.push(Scope::User);

@@ -22,7 +22,7 @@ impl Engine {
             return Err(EngineError::invalid(format!("more than {MAX_AGENTS} agents")));
         }
         let place = self.place_of_reader(owner, reader)?;
-        let project = place.as_ref().map(|place| Resolved::id(place).cloned());
+        let project = place.as_ref().map(Resolved::reads);
         let snapshot = self.store().snapshot()?;
         let filter = SessionFilter { project, ..Default::default() };
         let mut lines: Vec<RosterAgent> = Vec::new();

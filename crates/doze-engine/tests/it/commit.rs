@@ -1,4 +1,4 @@
-use doze_core::model::{SessionEnd, SessionKind, Tokens};
+use doze_core::model::{Outcome, SessionEnd, SessionKind, Tokens};
 use doze_engine::{EventCounts, FactCounts, TranscriptRef};
 
 use crate::kit::{Kit, answer, prompt, reader, tool, turn};
@@ -132,10 +132,47 @@ fn a_session_that_quits_or_is_a_helpers_teaches_nothing() {
     quit.end = SessionEnd::Quit;
     let mut helper = turn("helper", "a", &cwd, events(2));
     helper.kind = Some(SessionKind::Subagent);
-    for request in [quit, helper] {
+    let of_kind = |session: &str, id, kind| {
+        let mut request = turn(session, "a", &cwd, events(id));
+        request.kind = Some(kind);
+        request
+    };
+    let talk = of_kind("talk", 3, SessionKind::Discussion);
+    let cron = of_kind("cron", 4, SessionKind::Cron);
+    for request in [quit, helper, talk, cron] {
         let answer = kit.commit(request);
         assert_eq!((answer.events.new, answer.facts), (1, FactCounts::default()));
         assert!(answer.extraction.starts_with("skipped: "), "{}", answer.extraction);
+    }
+    assert_eq!(kit.commit(of_kind("task", 5, SessionKind::Assignment)).facts.added, 1);
+}
+
+#[test]
+fn only_a_clean_end_clears_the_work_state() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let work = || {
+        let request = doze_engine::WorkRequest {
+            agent: Some(crate::kit::agent("a")),
+            reader: reader(&cwd, "a"),
+            session: Some("s".to_owned()),
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &request).unwrap();
+    };
+    let left = || kit.engine.works(&kit.owner, &reader(&cwd, "a")).unwrap().len();
+    for (end, outcome, expected) in [
+        (SessionEnd::Session, Outcome::Failed, 1),
+        (SessionEnd::Turn, Outcome::Interrupted, 1),
+        (SessionEnd::Quit, Outcome::Success, 1),
+        (SessionEnd::Session, Outcome::Success, 0),
+    ] {
+        work();
+        let mut request = turn("s", "a", &cwd, Vec::new());
+        (request.end, request.outcome) = (end, Some(outcome));
+        request.commit_id = Some(format!("{end}{outcome}"));
+        kit.commit(request);
+        assert_eq!(left(), expected, "{end} {outcome}");
     }
 }
 

@@ -126,3 +126,17 @@ fn a_scheduled_dream_leaves_open_sessions_alone_and_says_why_it_waits() {
         .brief(&kit.owner, &doze_engine::BriefRequest { reader: reader(&cwd, "z"), ..Default::default() });
     assert!(brief.unwrap().text.contains("pnpm"));
 }
+
+#[test]
+fn a_checkpoint_leaves_only_new_rounds_to_read() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let events = long_session("No, use pnpm instead of npm in this repository.");
+    kit.commit(turn("s", "a", &cwd, events));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(kit.engine.dream_status(&kit.owner).unwrap().waiting, 0);
+    kit.commit(turn("s", "a", &cwd, vec![crate::kit::answer(200, "One more step is in place.")]));
+    let second = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let [session] = second.sessions.as_slice() else { panic!("{second:?}") };
+    assert_eq!((session.outcome, session.reason.as_str()), (SessionOutcome::Skipped, "it has 1 new rounds, 4 are needed"));
+}

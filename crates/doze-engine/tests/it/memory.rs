@@ -230,3 +230,58 @@ fn an_office_fact_added_by_hand_passes_the_office_rule() {
     let again = kit.engine.add(&kit.owner, &fact("red green blue yellow")).unwrap();
     assert_eq!((again.outcome, again.memory.reinforce_count), (AddOutcome::Reinforced, 2));
 }
+
+#[test]
+fn what_contradicts_a_person_waits_for_review() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let by_person = MemoryRequest { by_person: true, ..at(&cwd, "The staging API listens on port 5432.") };
+    kit.engine.add(&kit.owner, &by_person).unwrap();
+    let propose = || kit.engine.add(&kit.owner, &at(&cwd, "The staging API listens on port 5433.")).unwrap();
+    let proposed = propose();
+    assert_eq!((proposed.outcome, proposed.memory.status), (AddOutcome::Proposed, Status::Proposed));
+    assert_eq!(kit.found(&cwd, "staging port"), ["The staging API listens on port 5432."]);
+    assert!(!kit.brief(&cwd, "a").contains("5433"));
+    let id = proposed.memory.id;
+    assert_eq!(kit.engine.review(&kit.owner, &id, true, false).unwrap_err().problem, Problem::Refused);
+    let accepted = kit.engine.review(&kit.owner, &id, true, true).unwrap();
+    assert_eq!((accepted.status, accepted.verification), (Status::Active, Verification::Human));
+    assert_eq!(kit.engine.review(&kit.owner, &id, true, true).unwrap_err().problem, Problem::Invalid);
+    let bank = MemoryRequest { space: Some(Space::Bank), ..at(&cwd, "b") };
+    assert_eq!(kit.engine.add(&kit.owner, &bank).unwrap_err().problem, Problem::Refused);
+}
+
+#[test]
+fn confirming_notes_another_agent_once() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, vec![prompt(1, "Remember: seeds run after the migrations.")]));
+    let all = ListRequest { reader: reader(&cwd, "a"), limit: 10, ..Default::default() };
+    let id = kit.engine.memories(&kit.owner, &all).unwrap().items.remove(0).id;
+    let confirmed = |agent: &str| kit.engine.confirm(&kit.owner, &id, &agent.into()).unwrap().confirmed_by;
+    assert!(confirmed("a").is_empty(), "an agent does not confirm itself");
+    assert_eq!(confirmed("b"), ["b"]);
+    assert_eq!(confirmed("b"), ["b"]);
+    let anybody = Reader { cwd: Some(cwd.clone()), ..Default::default() };
+    let by_words = kit.engine.confirm_words(&kit.owner, &anybody, "Seeds run after the migrations", &"c".into()).unwrap();
+    assert_eq!((by_words.id, by_words.confirmed_by.len()), (id, 2));
+    let unknown = kit.engine.confirm_words(&kit.owner, &anybody, "something else entirely", &"c".into());
+    assert_eq!(unknown.unwrap_err().problem, Problem::NotFound);
+}
+
+#[test]
+fn a_forgotten_text_is_nowhere_in_the_store() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = |id| vec![prompt(id, "Note: the tamarillo gateway needs a client certificate.")];
+    kit.commit(turn("s1", "a", &cwd, fact(1)));
+    assert_eq!(kit.commit(turn("s2", "b", &cwd, fact(2))).facts.promoted, 1);
+    kit.engine.dream(&kit.owner, &doze_engine::DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    let all = ListRequest { everywhere: true, status: StatusFilter::All, limit: 10, ..Default::default() };
+    let mut records = kit.engine.memories(&kit.owner, &all).unwrap().items;
+    kit.engine.forget(&kit.owner, &Forget::Memory(records.remove(0).id), true).unwrap();
+    assert!(kit.engine.memories(&kit.owner, &all).unwrap().items.is_empty(), "every copy went with it");
+    kit.engine.tidy(&kit.owner).unwrap();
+    let bytes = kit.store_bytes();
+    assert!(!bytes.windows(9).any(|window| window == b"tamarillo"));
+}

@@ -120,6 +120,8 @@ impl Loop {
                 debug!(why_not, "No dream now");
                 if why_not.contains("at work") {
                     self.busy_times = self.busy_times.saturating_add(1);
+                } else {
+                    self.tidy();
                 }
                 until.map_or(LONGEST, time_to).clamp(SHORTEST, LONGEST)
             }

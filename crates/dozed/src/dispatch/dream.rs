@@ -16,6 +16,7 @@ impl Dispatch {
             project: params.project.or(params.cwd),
             dry_run: params.dry_run,
             by_hand: true,
+            max_age_days: params.max_age_days,
         };
         let dream = self.engine.dream(&self.owner, &request).map_err(told)?;
         answer(&wire::dream(&dream))

@@ -6,7 +6,7 @@ use doze_protocol::memory::{
     AddAnswer, AddParams, ConfirmParams, EditParams, FeedbackParams, ForgetAnswer, ForgetParams, IdParams,
     ListParams, PinParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange, WhyEvent,
 };
-use doze_protocol::{List, WireError, parse_params};
+use doze_protocol::{List, WireError, bounds, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
@@ -66,7 +66,7 @@ impl Dispatch {
             text: params.q.filter(|text| !text.trim().is_empty()),
             since: given::since(params.since.as_ref())?,
             until: given::until(params.until.as_ref())?,
-            limit: given::limit(params.limit, 50, 500)?,
+            limit: given::limit(params.limit, bounds::LIST_LIMIT_DEFAULT, bounds::LIST_LIMIT_MAX)?,
             cursor: params.cursor,
         };
         let page = self.engine.memories(&self.owner, &request).map_err(told)?;

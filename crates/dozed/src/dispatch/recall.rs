@@ -8,7 +8,7 @@ use doze_protocol::recall::{
     BriefParams, ContextParams, LegacyMessage, LegacyRecovery, PromptParams, RecoverAnswer, RecoverParams,
     RosterParams, SearchAnswer, SearchParams,
 };
-use doze_protocol::{WireError, parse_params};
+use doze_protocol::{WireError, bounds, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
@@ -22,7 +22,7 @@ impl Dispatch {
             query: params.query,
             kinds: given::words::<Kind>("kinds", params.kinds.as_ref())?,
             profile: given::word::<Profile>("profile", params.profile.as_ref())?.unwrap_or(Profile::Default),
-            limit: given::limit(params.limit, 10, 100)?,
+            limit: given::limit(params.limit, bounds::SEARCH_LIMIT_DEFAULT, bounds::SEARCH_LIMIT_MAX)?,
             since: given::since(params.since.as_ref())?,
             until: given::until(params.until.as_ref())?,
             superseded: params.superseded,

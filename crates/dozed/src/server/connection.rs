@@ -31,6 +31,8 @@ where
 {
     let mut frames = Frames::new(shared.limits.frame_bytes);
     let mut caller = Caller::new(Arc::clone(&shared), peer);
+    // A hook may hand over its line and leave: what was sent is carried out, only nobody is told.
+    let mut is_gone = false;
     loop {
         let input = tokio::select! {
             biased;
@@ -46,12 +48,12 @@ where
             Input::End(true) => (Some(failure(incomplete("the line has no end"))), false),
             Input::TimedOut => (Some(failure(incomplete("the line took too long"))), false),
         };
-        if let Some(line) = answer {
+        if let Some(line) = answer.filter(|_| !is_gone) {
             match tokio::time::timeout(shared.limits.write_time, stream.write_all(&line)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     debug!(error = %error, "A caller left before its answer");
-                    break;
+                    is_gone = true;
                 }
                 Err(_) => {
                     debug!(client = caller.name(), "A caller does not read its answers");
