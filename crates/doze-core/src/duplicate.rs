@@ -199,7 +199,7 @@ static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
 
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)\b(not|never|no longer|no|without|cannot|can't|don't|do not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
+        r"(?i)\b(not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
         r"(?:(?:to|be|use|using|the|a|an|any|ever|is|are)\s+)*([\w@./-]+)|",
         r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
         r"([\p{Han}\p{Katakana}A-Za-z0-9]+)(?:し)?(?:ない|ません|ではなく|しては(?:いけない|ならない))|",
@@ -210,7 +210,7 @@ static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
 /// What [`Parts::frame`] leaves out: negations, their opposites and the auxiliaries round them.
 static POLAR: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"\b(?:before|after|not|never|no longer|no|without|cannot|can't|don't|do not|does not|doesn't|didn't|won't|isn't|aren't|shouldn't|mustn't|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
+        r"\b(?:before|after|not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|does not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
         r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不|要|",
         r"必ず|常に|しない|ない|ません|항상|반드시|절대"
     ))

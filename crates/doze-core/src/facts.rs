@@ -163,14 +163,14 @@ static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| {
 /// The agent speaks of this run, not of the project.
 static OF_THE_MOMENT: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)^\s*(?:I|I'm|I've|I'll|I'd|we've|we'll|let me|let's|now)\b|^(?:我(?:已|将|会|先|来|正在)|私は)",
+        r"(?i)^\s*(?:I|I['’]m|I['’]ve|I['’]ll|I['’]d|we['’]ve|we['’]ll|let me|let['’]s|now)\b|^(?:我(?:已|将|会|先|来|正在)|私は)",
     )
 });
 
 /// Text that gives orders instead of telling something: never learned from tools or the web.
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|all|instructions?)\b|\byou (?:must|should|shall|need to|have to)\b|\bsystem prompt\b|\b(?:always|never)\b|^\s*(?:please\s+)?(?:run|execute|install|curl|wget|send|upload|post|delete|remove|use|do not|don't|remember)\b|\|\s*(?:ba)?sh\b|必须|务必|忽略|请(?:运行|执行)",
+        r"(?i)\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|all|instructions?)\b|\byou (?:must|should|shall|need to|have to)\b|\bsystem prompt\b|\b(?:always|never)\b|^\s*(?:please\s+)?(?:run|execute|install|curl|wget|send|upload|post|delete|remove|use|do not|don['’]t|remember)\b|\|\s*(?:ba)?sh\b|必须|务必|忽略|请(?:运行|执行)",
     )
 });
 
@@ -198,7 +198,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         preference(r"(?P<what>사용자(?:는|가|은).+(?:선호|좋아|원하|원한|원합|요청|싫어).*)"),
         // Workflow rules
         workflow(
-            r"(?i)\b(?:always|never|make\s+sure(?:\s+to)?|be\s+sure\s+to|ensure|must|remember\s+to|do\s+not|don't)\b(?P<what>.+?\b(?:before|after|prior\s+to|when|without)\s+(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish|open|creat)\w*.*)",
+            r"(?i)\b(?:always|never|make\s+sure(?:\s+to)?|be\s+sure\s+to|ensure|must|remember\s+to|do\s+not|don['’]t)\b(?P<what>.+?\b(?:before|after|prior\s+to|when|without)\s+(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish|open|creat)\w*.*)",
         ),
         workflow(
             r"(?i)^(?:\w+[,:]\s+)?before\s+(?:you\s+|we\s+)?(?:\w+\s+)?(?:commit|push|merg|deploy|releas|publish)\w*[^,]{0,40},\s*(?P<what>.+)",
@@ -359,6 +359,7 @@ mod tests {
             "Would you like me to commit these changes now?",
             "Do you prefer tabs or spaces in this file?",
             "Note: I did not run the tests on this machine",
+            "I’m using the publishing workflow because you asked for a separate request.",
             "```\n// Note: this line is code in a fence\n```",
             "> Note: this line quotes somebody else entirely",
             "note: short",

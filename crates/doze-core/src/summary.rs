@@ -54,18 +54,21 @@ pub fn summarise(input: &SummaryInput<'_>) -> Summary {
     let output = input.output.map(strip_injected).filter(|output| !output.trim().is_empty());
     // The newest text speaks of the state at the end; earlier ones speak of what is done by now.
     let last: Vec<&str> = output.as_deref().into_iter().chain(answers.last().map(String::as_str)).collect();
-    let all: Vec<&str> = output.as_deref().into_iter().chain(answers.iter().rev().map(String::as_str)).collect();
+    let all: Vec<&str> =
+        output.as_deref().into_iter().chain(answers.iter().rev().map(String::as_str)).collect();
 
     let request = request(input);
     let what = what(input, &last, &all);
     let unfinished = items(&last, MAX_UNFINISHED, lines::unfinished);
     let files_changed = files(input);
     let commits = commits(input, &output, &answers);
-    let told = input.summary.is_some() || !last.is_empty() || !files_changed.is_empty() || !commits.is_empty();
+    let told =
+        input.summary.is_some() || !last.is_empty() || !files_changed.is_empty() || !commits.is_empty();
     Summary {
         decisions: items(&all, MAX_DECISIONS, lines::decisions),
         next_steps: items(&last, MAX_NEXT_STEPS, lines::next_steps),
-        outcome: if told || input.outcome != Outcome::Success { in_words(input.outcome) } else { "unknown" }.into(),
+        outcome: if told || input.outcome != Outcome::Success { in_words(input.outcome) } else { "unknown" }
+            .into(),
         work_done: work_done(input, &last, &what),
         progress: progress(&what, &files_changed, &commits),
         goal: request.clone(),
@@ -89,7 +92,14 @@ fn answer(event: &Event) -> Option<String> {
 fn request(input: &SummaryInput<'_>) -> String {
     let prompts = input.events.iter().filter(|e| e.kind == EventKind::Prompt && e.origin == Origin::Person);
     let prompt = prompts.map(|e| one_line(&strip_injected(&e.text))).find(|text| !text.is_empty());
-    let task = || input.task.into_iter().flat_map(|task| [&task.prompt, &task.title, &task.spec]).map(|text| one_line(text)).find(|text| !text.is_empty());
+    let task = || {
+        input
+            .task
+            .into_iter()
+            .flat_map(|task| [&task.prompt, &task.title, &task.spec])
+            .map(|text| one_line(text))
+            .find(|text| !text.is_empty())
+    };
     cut_ellipsis(&prompt.or_else(task).unwrap_or_default(), MAX_TEXT).into_owned()
 }
 
@@ -102,7 +112,12 @@ fn what(input: &SummaryInput<'_>, last: &[&str], all: &[&str]) -> String {
         .or_else(|| last.iter().find_map(|text| lines::what_i_did(&prose_lines(text))))
         // The last answer may be a mere "Done.".
         .or_else(|| all.iter().find_map(|text| lines::last_substantial(&prose_lines(text))))
-        .unwrap_or_else(|| format!("Task {}", if input.outcome == Outcome::Success { "completed" } else { in_words(input.outcome) }));
+        .unwrap_or_else(|| {
+            format!(
+                "Task {}",
+                if input.outcome == Outcome::Success { "completed" } else { in_words(input.outcome) }
+            )
+        });
     cut_ellipsis(&found, MAX_WHAT).into_owned()
 }
 
@@ -162,12 +177,17 @@ fn files(input: &SummaryInput<'_>) -> Vec<String> {
 
 /// The last three segments of a path; `/` and `\` both separate.
 pub fn short_path(path: &str) -> String {
-    let segments: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
+    let segments: Vec<&str> =
+        path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
     segments[segments.len().saturating_sub(3)..].join("/")
 }
 
 /// S0.13: short hashes the agent told of, that git printed, and those of commit events; the newest last.
-fn commits(input: &SummaryInput<'_>, output: &Option<std::borrow::Cow<'_, str>>, answers: &[String]) -> Vec<String> {
+fn commits(
+    input: &SummaryInput<'_>,
+    output: &Option<std::borrow::Cow<'_, str>>,
+    answers: &[String],
+) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut answers = answers.iter();
     for event in input.events {
@@ -190,7 +210,12 @@ fn commits(input: &SummaryInput<'_>, output: &Option<std::borrow::Cow<'_, str>>,
     let mut kept: Vec<String> = Vec::new();
     for hash in found {
         // The same commit may be told with hashes of different length.
-        if !kept.iter().rev().take(200).any(|known| known.starts_with(&hash) || hash.starts_with(known.as_str())) {
+        if !kept
+            .iter()
+            .rev()
+            .take(200)
+            .any(|known| known.starts_with(&hash) || hash.starts_with(known.as_str()))
+        {
             kept.push(hash);
         }
     }

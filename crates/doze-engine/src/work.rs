@@ -2,12 +2,12 @@
 
 use doze_core::model::{AgentRef, OwnerId, ProjectId, WorkState, WorkStatus};
 use doze_core::{redact, text};
-use doze_store::ChangeSet;
+use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::Timestamp;
 
 use crate::project::Resolved;
 use crate::recall::Reader;
-use crate::{Engine, EngineError};
+use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
 /// Bounds of the parts (S0 source fact 14; the file list is ours).
 const MAX_PROMPT: usize = 500;
@@ -59,15 +59,26 @@ impl Engine {
         let is_ignored =
             place.as_ref().and_then(|place| place.project.as_ref()).is_some_and(|project| project.ignored);
         let project = place.as_ref().and_then(Resolved::id).cloned();
-        let now = self.now();
-        let snapshot = self.store().snapshot()?;
-        let known = snapshot.work(owner, &agent.id, project.as_ref(), request.session.as_deref())?;
-        let work = changed(known, owner, agent, project, request, now);
-        if is_ignored || self.paused_until(owner)?.is_some() || !self.switches().memory_enabled {
-            return Ok(work);
+        let refused = is_ignored || self.paused_until(owner)?.is_some() || !self.switches().memory_enabled;
+        let subject = Subject::Work(agent.id.clone(), project.clone(), request.session.clone());
+        for _ in 0..CONFLICT_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let known = snapshot.work(owner, &agent.id, project.as_ref(), request.session.as_deref())?;
+            let work = changed(known, owner, agent.clone(), project.clone(), request, self.now());
+            if refused {
+                return Ok(work);
+            }
+            // Tool calls run side by side: none may overwrite what another has just told.
+            let set =
+                ChangeSet::new(owner.clone()).expect(subject.clone(), snapshot.revision(owner, &subject)?);
+            drop(snapshot);
+            match self.store().apply(set.put_work(work.clone())) {
+                Ok(_) => return Ok(work),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
-        self.store().apply(ChangeSet::new(owner.clone()).put_work(work.clone()))?;
-        Ok(work)
+        Err(EngineError::new(Problem::Busy, "others kept changing the same work state").hint("try again"))
     }
 
     /// The work state of an agent: of the named session, else the newest.

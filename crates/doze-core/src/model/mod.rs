@@ -11,12 +11,14 @@ mod space;
 pub use dream::{Dream, DreamChange, DreamOp, DreamResult, DreamedSession, SessionOutcome};
 pub use event::{Event, EventKind, Origin, ToolUse};
 pub use ids::{
-    AgentId, DreamId, EventId, MemoryId, OwnerId, ProjectId, SessionKey, content_hash, fingerprint, hex, uuid_v7,
+    AgentId, DreamId, EventId, MemoryId, OwnerId, ProjectId, SessionKey, content_hash, fingerprint, hex,
+    uuid_v7,
 };
 pub use memory::{Context, Face, Kind, Memory, Source, Status, Verification};
 pub use project::Project;
 pub use session::{
-    AgentRef, Mode, Outcome, Session, SessionEnd, SessionKind, Summary, TaskRef, Tokens, WorkState, WorkStatus,
+    AgentRef, Mode, Outcome, Session, SessionEnd, SessionKind, Summary, TaskRef, Tokens, WorkState,
+    WorkStatus,
 };
 pub use space::{Scope, Space};
 

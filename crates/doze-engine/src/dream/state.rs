@@ -143,7 +143,8 @@ impl Engine {
         max_age_days: u32,
     ) -> Result<Vec<SessionState>, EngineError> {
         let look_back = SignedDuration::from_hours(24 * (i64::from(max_age_days) + LOOK_BACK_DAYS));
-        let filter = SessionFilter { since: self.now().checked_sub(look_back).ok(), ..SessionFilter::default() };
+        let filter =
+            SessionFilter { since: self.now().checked_sub(look_back).ok(), ..SessionFilter::default() };
         let mut states = Vec::new();
         for session in snapshot.sessions(owner, &filter, None, usize::MAX)?.items {
             let checkpoint = self.checkpoint(snapshot, owner, &session.key)?;

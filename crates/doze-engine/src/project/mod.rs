@@ -115,7 +115,12 @@ impl Engine {
             let known = identity::recognise(&place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
             let is_known = known.is_some();
             let Some(project) = known.or_else(|| mint.then(|| self.new_project(owner, &place))) else {
-                return Ok(Resolved { project: None, is_project: true, top: place.top().to_owned(), subfolder: String::new() });
+                return Ok(Resolved {
+                    project: None,
+                    is_project: true,
+                    top: place.top().to_owned(),
+                    subfolder: String::new(),
+                });
             };
             let updated =
                 seen_at(project.clone(), &place, &mut |alias| snapshot.project_by_alias(owner, alias))?;

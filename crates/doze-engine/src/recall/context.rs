@@ -118,9 +118,7 @@ fn works_of(
     place: Option<&Resolved>,
 ) -> Result<Vec<WorkState>, EngineError> {
     let mut works = snapshot.works(owner)?;
-    works.retain(|work| {
-        work.agent.id == *agent && place.is_none_or(|place| work.project == place.reads())
-    });
+    works.retain(|work| work.agent.id == *agent && place.is_none_or(|place| work.project == place.reads()));
     works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
     Ok(works)
 }

@@ -44,7 +44,12 @@ impl Engine {
         if let Some(name) = &reader.project {
             let project = self.find_project(owner, name)?;
             let top = project.root.clone();
-            return Ok(Some(Resolved { project: Some(project), is_project: true, top, subfolder: String::new() }));
+            return Ok(Some(Resolved {
+                project: Some(project),
+                is_project: true,
+                top,
+                subfolder: String::new(),
+            }));
         }
         match &reader.cwd {
             Some(cwd) => self.known_project_of(owner, cwd).map(Some),

@@ -138,5 +138,8 @@ fn a_checkpoint_leaves_only_new_rounds_to_read() {
     kit.commit(turn("s", "a", &cwd, vec![crate::kit::answer(200, "One more step is in place.")]));
     let second = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
     let [session] = second.sessions.as_slice() else { panic!("{second:?}") };
-    assert_eq!((session.outcome, session.reason.as_str()), (SessionOutcome::Skipped, "it has 1 new rounds, 4 are needed"));
+    assert_eq!(
+        (session.outcome, session.reason.as_str()),
+        (SessionOutcome::Skipped, "it has 1 new rounds, 4 are needed")
+    );
 }

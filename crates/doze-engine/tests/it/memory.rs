@@ -263,7 +263,10 @@ fn confirming_notes_another_agent_once() {
     assert_eq!(confirmed("b"), ["b"]);
     assert_eq!(confirmed("b"), ["b"]);
     let anybody = Reader { cwd: Some(cwd.clone()), ..Default::default() };
-    let by_words = kit.engine.confirm_words(&kit.owner, &anybody, "Seeds run after the migrations", &"c".into()).unwrap();
+    let by_words = kit
+        .engine
+        .confirm_words(&kit.owner, &anybody, "Seeds run after the migrations", &"c".into())
+        .unwrap();
     assert_eq!((by_words.id, by_words.confirmed_by.len()), (id, 2));
     let unknown = kit.engine.confirm_words(&kit.owner, &anybody, "something else entirely", &"c".into());
     assert_eq!(unknown.unwrap_err().problem, Problem::NotFound);

@@ -1,8 +1,8 @@
 use doze_core::model::{Kind, SessionEnd, WorkStatus};
 use doze_core::render::recovery::{FIRST_LINE, LAST_LINE};
 use doze_engine::{
-    BriefRequest, ContextRequest, MemoryRequest, Reader, RecoverRequest, SearchRequest, Switches, TaskRequest,
-    TaskStatus, WorkRequest,
+    BriefRequest, ContextRequest, MemoryRequest, Reader, RecoverRequest, SearchRequest, Switches,
+    TaskRequest, TaskStatus, WorkRequest,
 };
 
 use crate::kit::{Kit, agent, answer, prompt, reader, turn};
@@ -194,21 +194,34 @@ fn no_query_is_an_error_and_the_limit_is_told() {
 fn tasks_and_open_items_reach_the_brief() {
     let kit = Kit::new();
     let cwd = kit.project("shop");
-    kit.commit(turn("s", "a", &cwd, vec![
-        prompt(1, "Note: the staging API listens on port 5433."),
-        answer(2, "Done.\nRemaining: write the changelog"),
-    ]));
+    kit.commit(turn(
+        "s",
+        "a",
+        &cwd,
+        vec![
+            prompt(1, "Note: the staging API listens on port 5433."),
+            answer(2, "Done.\nRemaining: write the changelog"),
+        ],
+    ));
     let set = |id: &str, title: &str, status| {
-        let request = TaskRequest { id: id.to_owned(), title: Some(title.to_owned()), status: Some(status), spec: None };
+        let request = TaskRequest {
+            id: id.to_owned(),
+            title: Some(title.to_owned()),
+            status: Some(status),
+            spec: None,
+        };
         kit.engine.set_task(&kit.owner, &reader(&cwd, "a"), &request).unwrap();
     };
     set("1", "Fix the cart", TaskStatus::InProgress);
     set("2", "Paint the door", TaskStatus::Todo);
     set("3", "Ship the invoice page", TaskStatus::Review);
     let brief = kit.brief(&cwd, "a");
-    for (text, is_there) in
-        [("Fix the cart", true), ("Paint the door", false), ("Ship the invoice page", true), ("write the changelog", true)]
-    {
+    for (text, is_there) in [
+        ("Fix the cart", true),
+        ("Paint the door", false),
+        ("Ship the invoice page", true),
+        ("write the changelog", true),
+    ] {
         assert_eq!(brief.contains(text), is_there, "{text}: {brief}");
     }
     let rename = TaskRequest { id: "1".to_owned(), status: Some(TaskStatus::Done), ..Default::default() };
