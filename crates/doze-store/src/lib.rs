@@ -33,5 +33,5 @@ pub use error::{ApplyError, BackupError, CompactError, OpenError, ReadError};
 pub use options::Options;
 pub use quarantine::Quarantined;
 pub use schema::SCHEMA_VERSION;
-pub use snapshot::{Page, SessionCursor, SessionFilter, Snapshot};
+pub use snapshot::{EachVector, Page, SessionCursor, SessionFilter, Snapshot};
 pub use store::{Applied, Stats, Store};

@@ -207,7 +207,11 @@ impl Writer {
 
 /// Closes the database, if it is open. redb may panic while it closes a damaged one, which changes nothing.
 fn close(slot: &mut Option<Database>) {
-    if guarded(|what| what, || Ok(drop(slot.take()))).is_err() {
+    let take = || {
+        drop(slot.take());
+        Ok(())
+    };
+    if guarded(|what| what, take).is_err() {
         tracing::error!("the damaged store was not closed cleanly");
     }
 }

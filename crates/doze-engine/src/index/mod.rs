@@ -3,7 +3,7 @@
 pub(crate) mod doc;
 mod follower;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -272,6 +272,6 @@ fn built_in() -> Result<Box<dyn Embedder>, EmbedError> {
     Ok(Box::new(RtenEmbedder::load()?))
 }
 
-fn through_ort(library: &PathBuf) -> Result<Box<dyn Embedder>, EmbedError> {
+fn through_ort(library: &Path) -> Result<Box<dyn Embedder>, EmbedError> {
     Ok(Box::new(OrtEmbedder::open(library, ModelFiles::built_in())?))
 }

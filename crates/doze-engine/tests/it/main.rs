@@ -1,5 +1,7 @@
 //! The engine on a real store and real indexes in a temporary folder, with a clock that stands still.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod commit;
 mod dream;
 mod kit;

@@ -10,6 +10,9 @@ use crate::envelope::{Damage, unseal_record, unseal_vectors};
 use crate::error::ReadError;
 use crate::tables::{MEMORIES, MEMORY_HASHES, MEMORY_SCOPES, MEMORY_TOPICS, VECTORS};
 
+/// Takes one vector: whose, the document, the chunk, the numbers.
+pub type EachVector<'a> = &'a mut dyn FnMut(&OwnerId, &str, u32, &[f32]);
+
 impl Snapshot {
     /// A memory.
     pub fn memory(&self, owner: &OwnerId, id: &MemoryId) -> Result<Option<Memory>, ReadError> {
@@ -19,7 +22,7 @@ impl Snapshot {
 
     /// All memories of a scope, whatever their status, in the order of their ids.
     pub fn memories(&self, owner: &OwnerId, scope: &Scope) -> Result<Vec<Memory>, ReadError> {
-        Ok(self.memory_page(owner, scope, None, usize::MAX)?)
+        self.memory_page(owner, scope, None, usize::MAX)
     }
 
     /// Some memories of a scope: those with ids after `after`, at most `limit`.
@@ -166,11 +169,7 @@ impl Snapshot {
     }
 
     /// Every vector of a model, of every owner: owner, document, chunk, components.
-    pub fn all_vectors(
-        &self,
-        model: &str,
-        f: &mut dyn FnMut(&OwnerId, &str, u32, &[f32]),
-    ) -> Result<(), ReadError> {
+    pub fn all_vectors(&self, model: &str, f: EachVector<'_>) -> Result<(), ReadError> {
         let read = |(owner, doc, by): (&str, &str, &str), value: &[u8]| {
             let wanted = by == model;
             ControlFlow::Continue(wanted.then(|| (owner.to_owned(), doc.to_owned(), unseal_vectors(value))))

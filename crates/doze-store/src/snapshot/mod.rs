@@ -14,6 +14,7 @@ use std::sync::Arc;
 use doze_core::model::OwnerId;
 use redb::{Key, ReadOnlyTable, ReadTransaction, TableDefinition, Value};
 
+pub use memories::EachVector;
 pub use sessions::{Page, SessionCursor, SessionFilter};
 
 use crate::change::{LoggedChange, Subject};

@@ -18,10 +18,11 @@ impl Writing<'_, '_> {
         value: &[u8],
     ) -> Result<(), StorageError> {
         let (owner, name, harness) = (self.owner, key.session.as_str(), key.harness.as_str());
-        let old = match self.tables.sessions.insert((owner, name, harness), value)? {
-            None => None,
-            Some(old) => Some(unseal_json::<SessionFacts>(old.value())),
-        };
+        let old = self
+            .tables
+            .sessions
+            .insert((owner, name, harness), value)?
+            .map(|old| unseal_json::<SessionFacts>(old.value()));
         match old {
             None => self.count(COUNT_SESSIONS, 1),
             Some(Ok(old)) if old.entries() == (facets.clone(), down) => {
@@ -51,10 +52,11 @@ impl Writing<'_, '_> {
 
     pub(super) fn delete_session(&mut self, key: &SessionKey) -> Result<(), StorageError> {
         let (owner, name, harness) = (self.owner, key.session.as_str(), key.harness.as_str());
-        let old = match self.tables.sessions.remove((owner, name, harness))? {
-            None => None,
-            Some(old) => Some(unseal_json::<SessionFacts>(old.value())),
-        };
+        let old = self
+            .tables
+            .sessions
+            .remove((owner, name, harness))?
+            .map(|old| unseal_json::<SessionFacts>(old.value()));
         match old {
             None => {}
             Some(Ok(facts)) => {

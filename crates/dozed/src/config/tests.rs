@@ -81,7 +81,7 @@ fn everything_wrong_is_told_at_once_with_a_suggestion() {
         problems,
         [
             "dream.interval_seconds: 0 is outside 1 to 31536000",
-            "extractor: expected one of off, rules, found \"gpt\"",
+            "extractor: expected one of off, found \"gpt\"",
             "there is no key \"memory.enable\"; did you mean \"memory.enabled\"?",
             "preset: expected one of doze, openorc, jiuwen, office, found 7",
             "there is no key \"zzz\"; `doze config schema` lists the keys",
@@ -160,16 +160,16 @@ fn setting_a_key_keeps_comments_and_order() {
     set("memory.enabled", json!(false)).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "[memory]\nenabled = false\n");
 
-    fs::write(&path, "# mine\nextractor = \"off\" # quiet\n\n[dream] # nightly\nenabled = true   # yes\n")
+    fs::write(&path, "# mine\npreset = \"doze\" # quiet\n\n[dream] # nightly\nenabled = true   # yes\n")
         .unwrap();
-    set("extractor", json!("rules")).unwrap();
+    set("preset", json!("office")).unwrap();
     set("dream.enabled", json!(false)).unwrap();
     set("dream.interval_seconds", json!(60)).unwrap();
     set("embedder", json!("off")).unwrap();
     set("embedder.idle_seconds", json!(9)).unwrap();
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap(), @r#"
     # mine
-    extractor = "rules" # quiet
+    preset = "office" # quiet
     embedder = "off"
     "embedder.idle_seconds" = 9
 
@@ -207,14 +207,14 @@ fn a_link_to_the_file_stays_a_link() {
 fn a_change_is_in_force_at_once_and_a_broken_file_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("doze.toml");
-    let env = |name: &str| (name == "DOZE_EXTRACTOR").then(|| "rules".to_owned());
+    let env = |name: &str| (name == "DOZE_EMBEDDER").then(|| "off".to_owned());
     let live = Live::load(path.clone(), BTreeMap::new(), &env).unwrap();
-    assert_eq!(live.current().settings().extractor, "rules");
+    assert_eq!(live.current().settings().embedder, "off");
     let set = |key: &str, value: Value| live.set(&BTreeMap::from([(key.to_owned(), value)]));
     assert!(!set("dream.enabled", json!(false)).unwrap().settings().dream_enabled);
     assert!(!live.current().settings().dream_enabled);
-    let error = set("extractor", json!("off")).unwrap_err();
-    assert_eq!(error.to_string(), "extractor is set by $DOZE_EXTRACTOR, which is stronger than the file");
+    let error = set("embedder", json!("builtin")).unwrap_err();
+    assert_eq!(error.to_string(), "embedder is set by $DOZE_EMBEDDER, which is stronger than the file");
 
     fs::write(&path, "dream.enabled = 3").unwrap();
     assert!(live.reload().is_err());
