@@ -165,10 +165,11 @@ impl Drop for Home {
     }
 }
 
-/// A built binary: tests lie in target/PROFILE/deps, the binaries one folder above.
+/// A built binary: programs lie in target/PROFILE, tests and benches in target/PROFILE/deps.
 fn binary(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a running test knows its own path");
-    let folder = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
+    let own = std::env::current_exe().expect("a running program knows its own path");
+    let parent = own.parent().expect("a program lies in a folder");
+    let folder = if parent.ends_with("deps") { parent.parent().unwrap_or(parent) } else { parent };
     let path = folder.join(name);
     assert!(
         path.is_file(),
