@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait for work that reads many files or asks a model.
 pub(crate) const LONG: Duration = Duration::from_secs(3_600);
 
+/// Between two turns of a sign of life.
+const TICK: Duration = Duration::from_millis(100);
+
 /// One run of a command.
 pub(crate) struct App {
     daemon: Daemon,
@@ -70,18 +73,15 @@ impl App {
         Screen::stdout().line(clean(line))
     }
 
-    /// Says on a terminal's stderr what is being waited for.
-    pub(crate) fn progress(&self, line: &str) {
-        if !self.json && io::stderr().is_terminal() {
-            // Progress that cannot be shown is no reason to stop.
-            let _ = self.note(line);
-        }
-    }
-
-    /// A bar for work in `steps` steps; not drawn off a terminal or with `--json`.
+    /// A bar for work in `steps` steps, or a sign of life for work in one; not drawn off a terminal or with `--json`.
     pub(crate) fn bar(&self, steps: u64) -> ProgressBar {
-        if self.json || !io::stderr().is_terminal() || steps < 2 {
+        if self.json || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
+        }
+        if steps < 2 {
+            let sign = ProgressBar::new_spinner();
+            sign.enable_steady_tick(TICK);
+            return sign;
         }
         let bar = ProgressBar::new(steps);
         match ProgressStyle::with_template("{bar:40}  {pos}/{len}  {elapsed}") {

@@ -1,5 +1,6 @@
 //! The daemon as commands see it: connected at the first call, its errors naming the command that helps.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use doze_client::{CallError, Client, Paths};
@@ -73,7 +74,12 @@ impl From<CallError> for CommandError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Daemon(error) => error.into(),
-            CallError::Connect { .. } => Self::new(error.exit(), error.to_string()).hint("doze up"),
+            CallError::Connect { ref source, .. } => {
+                let is_absent =
+                    matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+                let message = if is_absent { "dozed is not running".to_owned() } else { error.to_string() };
+                Self::new(error.exit(), message).hint("start it:  doze up")
+            }
             other => Self::new(other.exit(), other.to_string()).hint(other.hint()),
         }
     }
@@ -87,6 +93,7 @@ mod tests {
     fn an_absent_daemon_names_the_command_that_helps() {
         let error = CallError::Connect { path: "/x".into(), source: std::io::ErrorKind::NotFound.into() };
         let error = CommandError::from(error);
-        assert_eq!((error.exit, error.hint.as_str()), (Exit::Unreachable, "doze up"));
+        assert_eq!(error.message, "dozed is not running");
+        assert_eq!((error.exit, error.hint.as_str()), (Exit::Unreachable, "start it:  doze up"));
     }
 }

@@ -17,15 +17,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().as_deref() == Some(OsStr::new("hook")) {
         hook::run(arguments);
         return ExitCode::SUCCESS;
     }
-    let cli = commands::Cli::parse();
+    let cli = commands::Cli::read();
     match cli.run() {
         Ok(exit) => exit.into(),
         Err(error) => {

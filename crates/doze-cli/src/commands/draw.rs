@@ -8,10 +8,14 @@ use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, List};
 use jiff::Timestamp;
 
-use crate::screen::{Screen, WIDTH, age, count, one_line, width, wrap};
+use super::names::Names;
+use crate::screen::{Screen, age, count, one_line, short_ids, width, wrap, wrap_within};
+
+/// What stands under a headline is set in by this.
+const INDENT: &str = "    ";
 
 /// An age, or nothing for a time that cannot be read.
-pub(super) fn ago(now: Timestamp, then: &str) -> Option<String> {
+pub(crate) fn ago(now: Timestamp, then: &str) -> Option<String> {
     then.parse().ok().map(|then| age(now, then))
 }
 
@@ -26,16 +30,33 @@ pub(super) fn text(screen: &mut Screen<'_>, text: &str) -> io::Result<Exit> {
     Ok(found(text.trim().is_empty()))
 }
 
-/// A text for an agent, indented to be read by a person.
+/// A text for an agent, laid out to be read by a person: headings bold, list items folded under their dash.
 pub(crate) fn brief_text(screen: &mut Screen<'_>, text: &str) -> io::Result<()> {
-    for line in wrap(text, "  ", WIDTH) {
-        screen.line(line)?;
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix('#') {
+            let heading = one_line(heading.trim_start_matches('#'));
+            screen.line(screen.bold(&format!("  {heading}")))?;
+            continue;
+        }
+        let (dash, said) = line.strip_prefix("- ").map_or(("", line), |item| ("- ", item));
+        let indent = if dash.is_empty() { "  " } else { INDENT };
+        for (index, line) in wrap(said, indent, screen.columns()).iter().enumerate() {
+            match line.strip_prefix(INDENT) {
+                Some(first) if index == 0 && !dash.is_empty() => screen.line(format!("  - {first}"))?,
+                _ => screen.line(line)?,
+            }
+        }
     }
     Ok(())
 }
 
-pub(super) fn hits(screen: &mut Screen<'_>, answer: &SearchAnswer, now: Timestamp) -> io::Result<Exit> {
-    hit_rows(screen, &answer.hits, now)?;
+pub(super) fn hits(
+    screen: &mut Screen<'_>,
+    answer: &SearchAnswer,
+    names: &Names,
+    now: Timestamp,
+) -> io::Result<Exit> {
+    hit_rows(screen, &answer.hits, names, now)?;
     let semantic_is_missing = matches!(answer.semantic.as_str(), "failed" | "timeout");
     if answer.hits.is_empty() {
         screen.line("nothing found; other words may help, or  doze search --history …")?;
@@ -49,22 +70,20 @@ pub(super) fn hits(screen: &mut Screen<'_>, answer: &SearchAnswer, now: Timestam
 }
 
 /// Hits, numbered, best first.
-pub(crate) fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], now: Timestamp) -> io::Result<()> {
+fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], names: &Names, now: Timestamp) -> io::Result<()> {
     for (index, hit) in hits.iter().enumerate() {
-        let from = hit
-            .source
-            .agent
-            .as_deref()
-            .or(hit.source.harness.as_deref())
-            .map(|agent| format!("from {agent}"));
-        let right = joined([Some(hit.kind.clone()), ago(now, &hit.created_at), from]);
-        screen.row(&format!("{:>2}  {}", index + 1, headline(&hit.title, &hit.body)), &right)?;
-        if let Some(more) = more_than_title(&hit.title, &hit.body) {
-            for line in wrap(&more, "    ", WIDTH).into_iter().take(3) {
-                screen.line(line)?;
-            }
-        }
-        screen.line(screen.dim(&one_indented(&hit.id)))?;
+        let agent = hit.source.agent.as_deref().or(hit.source.harness.as_deref());
+        entry(
+            screen,
+            &format!("{:>2}  ", index + 1),
+            (&hit.title, &hit.body),
+            &joined([Some(hit.kind.clone()), ago(now, &hit.created_at)]),
+            &joined([
+                Some(hit.id.clone()),
+                hit.project.as_deref().map(|project| names.name(project)),
+                agent.map(|agent| format!("from {agent}")),
+            ]),
+        )?;
         if let Some(explain) = &hit.explain {
             let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
             screen.line(screen.dim(&format!(
@@ -82,20 +101,56 @@ pub(crate) fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], now: Timestamp) ->
     Ok(())
 }
 
+/// One of a list: what it says over as many lines as it takes, what matters most of the rest at the right edge, and
+/// the details dimmed below.
+pub(crate) fn entry(
+    screen: &mut Screen<'_>,
+    lead: &str,
+    said: (&str, &str),
+    right: &str,
+    details: &str,
+) -> io::Result<()> {
+    let (head, more) = headline_and_more(said.0, said.1);
+    headline_rows(screen, lead, &head, right)?;
+    for line in wrap_within(&more, INDENT, screen.columns(), 3) {
+        screen.line(line)?;
+    }
+    for line in wrap(details, INDENT, screen.columns()) {
+        screen.line(screen.dim(&line))?;
+    }
+    Ok(())
+}
+
+/// A headline after a `lead` of our own, folded to leave the right edge to `right`.
+pub(super) fn headline_rows(screen: &mut Screen<'_>, lead: &str, head: &str, right: &str) -> io::Result<()> {
+    let room = screen.columns().saturating_sub(width(right) + 2);
+    for (index, line) in wrap_within(head, INDENT, room, 3).iter().enumerate() {
+        match line.strip_prefix(INDENT) {
+            Some(first) if index == 0 => screen.row_after(lead, first, right)?,
+            _ => screen.line(line)?,
+        }
+    }
+    Ok(())
+}
+
 /// The title, or the body's start when there is none.
 fn headline(title: &str, body: &str) -> String {
     one_line(if title.trim().is_empty() { body } else { title })
 }
 
-/// What the body says beyond the title; nothing when the one is but the start of the other.
-fn more_than_title(title: &str, body: &str) -> Option<String> {
+/// What stands first, and what the body says beyond it. A title that is but the start of its body stands for nothing
+/// that the body does not say.
+pub(super) fn headline_and_more(title: &str, body: &str) -> (String, String) {
     let (title, body) = (one_line(title), one_line(body));
-    let is_more =
-        !title.is_empty() && !body.is_empty() && (width(&body) > WIDTH / 2 || !body.starts_with(&title));
-    (is_more && body != title).then_some(body)
+    let start = title.trim_end_matches(['…', '.', ' ']);
+    if title.is_empty() || (!body.is_empty() && body.starts_with(start)) {
+        (body, String::new())
+    } else {
+        (title, body)
+    }
 }
 
-fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+pub(crate) fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> =
         parts.into_iter().flatten().map(|part| one_line(&part)).filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
@@ -111,9 +166,20 @@ fn origin(memory: &MemoryRecord) -> String {
     match (memory.verification.as_str(), agent) {
         ("human", _) => "from you".to_owned(),
         ("import", _) => "imported".to_owned(),
-        ("rule", Some(agent)) => format!("by rule, {agent}"),
         (_, Some(agent)) => format!("from {agent}"),
         (other, None) => other.to_owned(),
+    }
+}
+
+/// What speaks for a memory, in words.
+fn verified(memory: &MemoryRecord) -> String {
+    match memory.verification.as_str() {
+        "human" => "you said so".to_owned(),
+        "rule" => "a rule found it in a session".to_owned(),
+        "extraction" => "a model found it in a session".to_owned(),
+        "import" => "taken over from elsewhere".to_owned(),
+        "agent" => "an agent said so".to_owned(),
+        other => other.to_owned(),
     }
 }
 
@@ -131,10 +197,11 @@ fn marks(memory: &MemoryRecord) -> Vec<Option<String>> {
 pub(super) fn memories(
     screen: &mut Screen<'_>,
     list: &List<MemoryRecord>,
+    names: &Names,
     now: Timestamp,
 ) -> io::Result<Exit> {
     for memory in &list.items {
-        memory_row(screen, memory, now)?;
+        memory_row(screen, memory, names, now)?;
     }
     if list.items.is_empty() {
         screen.line("nothing here yet; agents fill it as they work, or you with  doze remember …")?;
@@ -145,26 +212,35 @@ pub(super) fn memories(
     Ok(found(list.items.is_empty()))
 }
 
-fn memory_row(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timestamp) -> io::Result<()> {
-    let right = joined([Some(memory.kind.clone()), ago(now, &memory.created_at), Some(origin(memory))]);
-    screen.row(&headline(&memory.title, &memory.body), &right)?;
-    if let Some(more) = more_than_title(&memory.title, &memory.body) {
-        for line in wrap(&more, "    ", WIDTH).into_iter().take(2) {
-            screen.line(line)?;
-        }
-    }
-    let mut parts = vec![Some(memory.id.clone())];
-    parts.extend(marks(memory));
-    screen.line(screen.dim(&one_indented(&joined(parts))))
+fn memory_row(
+    screen: &mut Screen<'_>,
+    memory: &MemoryRecord,
+    names: &Names,
+    now: Timestamp,
+) -> io::Result<()> {
+    let mut details = vec![
+        Some(memory.id.clone()),
+        memory.project.as_deref().map(|project| names.name(project)),
+        Some(origin(memory)),
+    ];
+    details.extend(marks(memory));
+    entry(
+        screen,
+        "",
+        (&memory.title, &memory.body),
+        &joined([Some(memory.kind.clone()), ago(now, &memory.created_at)]),
+        &joined(details),
+    )
 }
 
 pub(super) fn proposed(
     screen: &mut Screen<'_>,
     list: &List<MemoryRecord>,
+    names: &Names,
     now: Timestamp,
 ) -> io::Result<Exit> {
     for memory in &list.items {
-        memory_row(screen, memory, now)?;
+        memory_row(screen, memory, names, now)?;
     }
     screen.line(match list.items.is_empty() {
         true => "nothing waits for a decision",
@@ -174,17 +250,24 @@ pub(super) fn proposed(
 }
 
 /// One memory with all there is to tell.
-pub(super) fn memory(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timestamp) -> io::Result<Exit> {
-    screen.line(screen.bold(&headline(&memory.title, &memory.body)))?;
+pub(super) fn memory(
+    screen: &mut Screen<'_>,
+    memory: &MemoryRecord,
+    names: &Names,
+    now: Timestamp,
+) -> io::Result<Exit> {
+    for line in wrap(&headline(&memory.title, &memory.body), "", screen.columns()) {
+        screen.line(screen.bold(&line))?;
+    }
     if memory.title.trim() != memory.body.trim() {
-        for line in wrap(&memory.body, "  ", WIDTH) {
+        for line in wrap(&memory.body, "  ", screen.columns()) {
             screen.line(line)?;
         }
     }
     screen.blank()?;
     let space = joined([
         Some(memory.space.clone()),
-        memory.project.clone().map(|project| format!("project {project}")),
+        memory.project.as_deref().map(|project| names.name(project)),
         memory.agent.clone().map(|agent| format!("agent {agent}")),
         memory.team.clone().map(|team| format!("team {team}")),
     ]);
@@ -205,7 +288,7 @@ pub(super) fn memory(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timest
         ),
         ("learned", dated(&memory.created_at).unwrap_or_default()),
         ("confirmed", dated(&memory.last_confirmed_at).unwrap_or_default()),
-        ("confidence", format!("{:.2}", memory.confidence)),
+        ("confidence", format!("{:.2}, {}", memory.confidence, verified(memory))),
         ("marks", joined(marks(memory))),
         ("topic", memory.topic_key.clone().unwrap_or_default()),
         ("tags", memory.tags.join(", ")),
@@ -220,16 +303,19 @@ pub(super) fn memory(screen: &mut Screen<'_>, memory: &MemoryRecord, now: Timest
     Ok(Exit::Done)
 }
 
-pub(super) fn why(screen: &mut Screen<'_>, why: &WhyAnswer, now: Timestamp) -> io::Result<Exit> {
-    memory(screen, &why.memory, now)?;
+pub(super) fn why(
+    screen: &mut Screen<'_>,
+    why: &WhyAnswer,
+    names: &Names,
+    now: Timestamp,
+) -> io::Result<Exit> {
+    memory(screen, &why.memory, names, now)?;
     screen.blank()?;
     screen.line(screen.bold("Where it came from"))?;
     for event in &why.events {
         let when = event.at.as_deref().and_then(|at| ago(now, at));
-        screen.row(
-            &format!("  {}", one_line(&event.text)),
-            &joined([when, Some(event.origin.clone()), Some(event.kind.clone())]),
-        )?;
+        let right = joined([when, Some(event.origin.clone()), Some(event.kind.clone())]);
+        headline_rows(screen, "  ", &event.text, &right)?;
         screen.line(screen.dim(&one_indented(&event.event)))?;
     }
     if why.events.is_empty() {
@@ -240,11 +326,11 @@ pub(super) fn why(screen: &mut Screen<'_>, why: &WhyAnswer, now: Timestamp) -> i
         screen.line(screen.bold("What happened to it"))?;
         for change in &why.merges {
             let when = change.at.as_deref().and_then(|at| ago(now, at));
-            let dream = change.dream.clone().map(|dream| format!("dream {dream}"));
-            screen.row(
-                &format!("  {}: {}", one_line(&change.op), one_line(&change.because)),
-                &joined([when, dream]),
-            )?;
+            let said = short_ids(&format!("{}: {}", change.op, change.because));
+            headline_rows(screen, "  ", &said, &when.unwrap_or_default())?;
+            if let Some(dream) = &change.dream {
+                screen.line(screen.dim(&one_indented(&format!("doze dream show {dream}"))))?;
+            }
         }
     }
     screen.blank()?;
@@ -253,14 +339,14 @@ pub(super) fn why(screen: &mut Screen<'_>, why: &WhyAnswer, now: Timestamp) -> i
         screen.line(format!("  {:<15}  {value:.3}", one_line(name)))?;
     }
     if !why.retires.is_empty() {
-        for line in wrap(&format!("What would retire it: {}", why.retires), "  ", WIDTH) {
+        for line in wrap(&format!("What would retire it: {}", why.retires), "  ", screen.columns()) {
             screen.line(line)?;
         }
     }
-    screen.line(format!(
-        "wrong?  doze feedback {0} wrong    delete it:  doze forget {0}",
-        one_line(&why.memory.id)
-    ))?;
+    screen.blank()?;
+    let id = one_line(&why.memory.id);
+    screen.line(format!("Wrong?      doze feedback {id} wrong"))?;
+    screen.line(format!("Delete it:  doze forget {id}"))?;
     Ok(Exit::Done)
 }
 
@@ -308,12 +394,15 @@ pub(super) fn forgotten(screen: &mut Screen<'_>, answer: ForgetAnswer) -> io::Re
 /// What an import did, in a line.
 pub(crate) fn import_line(answer: &ImportAnswer) -> String {
     let redacted: u64 = answer.redacted.values().sum();
-    let mut line = format!("{} read, {} new, {} known", answer.read, answer.added, answer.known);
-    if answer.damaged > 0 {
-        line += &format!(", {} damaged", answer.damaged);
-    }
-    if redacted > 0 {
-        line += &format!(", {} taken out", count(redacted, "secret"));
+    let parts = [
+        (answer.added, format!("{} new", answer.added)),
+        (answer.known, format!("{} known already", answer.known)),
+        (answer.damaged, format!("{} damaged", answer.damaged)),
+        (redacted, format!("{} taken out", count(redacted, "secret"))),
+    ];
+    let mut line = format!("{} read", count(answer.read, "session"));
+    for (_, part) in parts.into_iter().filter(|(number, _)| *number > 0) {
+        line += &format!(", {part}");
     }
     line
 }

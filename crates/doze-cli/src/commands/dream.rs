@@ -1,5 +1,6 @@
 //! Sweeps: one now, or what earlier ones did.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,9 +11,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::draw;
+use super::names::Names;
 use crate::app::{self, App};
 use crate::error::CommandResult;
-use crate::screen::{Screen, WIDTH, count, one_line, wrap};
+use crate::screen::{Screen, count, one_line, short_ids, wrap_within};
 
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -62,9 +64,11 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
             let cwd = args.cwd.as_deref().map(app::absolute).transpose()?;
             let params =
                 json!({"mode": args.mode, "project": args.project, "cwd": cwd, "dry_run": args.dry_run});
-            app.progress("dreaming …");
+            let sign = app.bar(1).with_message("dreaming …");
             let answer = app.call_within(app::LONG, method::DREAM_RUN, params)?;
-            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, app::now()))
+            sign.finish_and_clear();
+            let names = Names::ask(app);
+            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, &names, app::now()))
         }
         Some(Command::Status) => {
             let answer = app.call(method::DREAM_STATUS, json!({}))?;
@@ -76,7 +80,8 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         }
         Some(Command::Show { id }) => {
             let answer = app.call(method::DREAM_SHOW, json!({"id": id}))?;
-            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, app::now()))
+            let names = Names::ask(app);
+            app.show(&answer, |screen, dream: &DreamRecord| record(screen, dream, &names, app::now()))
         }
         Some(Command::Undo { id }) => {
             let answer = app.call(method::DREAM_UNDO, json!({"id": id}))?;
@@ -97,22 +102,15 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
 }
 
 /// What a sweep did, change by change.
-fn record(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::Result<Exit> {
-    let took = match (dream.started_at.parse::<Timestamp>(), dream.ended_at.parse::<Timestamp>()) {
-        (Ok(started), Ok(ended)) => format!(", {} s", (ended.as_second() - started.as_second()).max(0)),
-        _ => String::new(),
-    };
-    let when = draw::ago(now, &dream.started_at).unwrap_or_default();
-    let sessions = count(dream.sessions.len() as u64, "session");
-    let dry = if dream.dry_run { " · dry run, nothing was changed" } else { "" };
-    screen.line(screen.bold(&one_line(&format!("Dream {} · {when}{took} · {sessions}{dry}", dream.id))))?;
+fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Timestamp) -> io::Result<Exit> {
+    screen.line(screen.bold(&heading(dream, names, now)))?;
     if dream.result != "done" && !dream.reason.is_empty() {
         screen.line(format!("  {}: {}", one_line(&dream.result), one_line(&dream.reason)))?;
     }
     screen.blank()?;
     let of = |op: &str| dream.changes.iter().filter(|change| change.op == op).count();
     screen.line(format!(
-        "  learned {:>5}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
+        "  learned {:>4}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
         of("add") + of("promote"),
         of("merge"),
         of("supersede"),
@@ -121,31 +119,47 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::R
     ))?;
     for one in &dream.changes {
         screen.blank()?;
-        change(screen, one)?;
+        change(screen, one, names)?;
     }
-    let skipped: Vec<_> = dream.sessions.iter().filter(|session| !session.reason.is_empty()).collect();
-    if !skipped.is_empty() {
+    let passed: Vec<_> = dream.sessions.iter().filter(|session| !session.reason.is_empty()).collect();
+    if !passed.is_empty() {
         screen.blank()?;
-        for session in skipped {
-            let line = format!("  · {}: {}", session.outcome, session.reason);
-            screen.row(&one_indent(&line), &session.session)?;
-        }
+    }
+    for session in passed {
+        let project = session.project.as_deref().map(|project| names.name(project)).unwrap_or_default();
+        let said = format!("session {} {}: {}", session.session, session.outcome, session.reason);
+        draw::headline_rows(screen, "  · ", &short_ids(&said), &project)?;
     }
     if !dream.dry_run && !dream.changes.is_empty() {
         screen.blank()?;
         screen.line(match &dream.undone_at {
-            Some(at) => format!("taken back ({})", draw::ago(now, at).unwrap_or_default()),
+            Some(at) => format!("taken back {}", draw::ago(now, at).unwrap_or_default()),
             None => format!("Undo all of it:  doze dream undo {}", one_line(&dream.id)),
         })?;
     }
     Ok(draw::found(matches!(dream.result.as_str(), "failed" | "skipped")))
 }
 
-fn one_indent(line: &str) -> String {
-    format!("  {}", one_line(line))
+/// `Dream · 7 h, 14 s · 10 sessions of 3 projects`.
+fn heading(dream: &DreamRecord, names: &Names, now: Timestamp) -> String {
+    let took = match (dream.started_at.parse::<Timestamp>(), dream.ended_at.parse::<Timestamp>()) {
+        (Ok(started), Ok(ended)) => format!(", took {} s", (ended.as_second() - started.as_second()).max(0)),
+        _ => String::new(),
+    };
+    let when = draw::ago(now, &dream.started_at).unwrap_or_default();
+    let sessions = count(dream.sessions.len() as u64, "session");
+    let projects: BTreeSet<&str> =
+        dream.sessions.iter().filter_map(|session| session.project.as_deref()).collect();
+    let place = match projects.len() {
+        0 => String::new(),
+        1 => projects.iter().map(|project| format!(" of {}", names.name(project))).collect(),
+        many => format!(" of {}", count(many as u64, "project")),
+    };
+    let dry = if dream.dry_run { " · dry run, nothing was changed" } else { "" };
+    one_line(&format!("Dream · {when}{took} · {sessions}{place}{dry}"))
 }
 
-fn change(screen: &mut Screen<'_>, change: &DreamChange) -> io::Result<()> {
+fn change(screen: &mut Screen<'_>, change: &DreamChange, names: &Names) -> io::Result<()> {
     let sign = match change.op.as_str() {
         "add" => screen.green("+"),
         "promote" => screen.green("^"),
@@ -157,23 +171,32 @@ fn change(screen: &mut Screen<'_>, change: &DreamChange) -> io::Result<()> {
     let shown = change.after.as_ref().or(change.before.as_ref());
     let title = shown.map_or_else(
         || change.memory.clone(),
-        |memory| if memory.title.is_empty() { memory.body.clone() } else { memory.title.clone() },
+        |memory| draw::headline_and_more(&memory.title, &memory.body).0,
     );
-    let place = shown.and_then(|memory| memory.project.clone()).unwrap_or_default();
-    screen.row(&format!("  {sign} {}", one_line(&title)), &place)?;
+    let place = shown.and_then(|memory| memory.project.as_deref()).map(|project| names.name(project));
+    draw::headline_rows(screen, &format!("  {sign} "), &title, &place.unwrap_or_default())?;
     if let (Some(before), Some(after)) = (&change.before, &change.after)
         && before.body != after.body
+        && !change.because.starts_with("was ")
     {
-        for line in wrap(&format!("was: {}", before.body), "    ", WIDTH).into_iter().take(2) {
+        for line in wrap_within(&format!("was: {}", before.body), "    ", screen.columns(), 2) {
             screen.line(line)?;
         }
     }
-    let evidence =
-        if change.evidence.is_empty() { String::new() } else { format!(" ({})", change.evidence.join(", ")) };
-    for line in wrap(&format!("because  {}{evidence}", change.because), "    ", WIDTH).into_iter().take(3) {
+    for line in wrap_within(&short_ids(&because(change)), "    ", screen.columns(), 3) {
         screen.line(screen.dim(&line))?;
     }
     Ok(())
+}
+
+/// Why a sweep changed something, and the events that speak for it unless the sentence names their session itself.
+fn because(change: &DreamChange) -> String {
+    let session = |event: &str| event.split('#').next().unwrap_or_default().to_owned();
+    let named = change.evidence.iter().all(|event| change.because.contains(&session(event)));
+    if named {
+        return format!("because {}", change.because);
+    }
+    format!("because {} ({})", change.because, change.evidence.join(", "))
 }
 
 fn log(screen: &mut Screen<'_>, list: &List<DreamItem>, now: Timestamp) -> io::Result<Exit> {

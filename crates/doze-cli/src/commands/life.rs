@@ -134,7 +134,7 @@ pub(crate) fn stop(app: &mut App) -> CommandResult {
         Ok(answer) => answer,
         Err(error) if look(&paths).is_none() => {
             let error = CommandError::from(error);
-            return Err(CommandError::new(error.exit, "dozed does not run").hint("start it: doze up"));
+            return Err(CommandError::new(error.exit, "dozed is not running").hint("start it:  doze up"));
         }
         Err(error) => return Err(error.into()),
     };

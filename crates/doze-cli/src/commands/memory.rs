@@ -8,6 +8,7 @@ use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
 use doze_protocol::{Exit, List, method};
 use serde_json::{Value, json};
 
+use super::names::Names;
 use super::recall::some;
 use super::{draw, editor};
 use crate::app::{self, App};
@@ -114,7 +115,8 @@ pub(crate) fn list(app: &mut App, args: ListArgs) -> CommandResult {
         "agent": caller::agent(),
     });
     let answer = app.call(method::MEMORY_LIST, params)?;
-    app.show(&answer, |screen, list: &List<MemoryRecord>| draw::memories(screen, list, app::now()))
+    let names = Names::ask(app);
+    app.show(&answer, |screen, list: &List<MemoryRecord>| draw::memories(screen, list, &names, app::now()))
 }
 
 #[derive(Debug, ClapArgs)]
@@ -126,13 +128,19 @@ pub(crate) struct IdArgs {
 /// `doze show ID`.
 pub(crate) fn show(app: &mut App, args: &IdArgs) -> CommandResult {
     let answer = app.call(method::MEMORY_GET, json!({"id": args.id}))?;
-    app.show(&answer, |screen, memory: &MemoryRecord| draw::memory(screen, memory, app::now()))
+    draw_memory(app, &answer)
+}
+
+fn draw_memory(app: &mut App, answer: &Value) -> CommandResult {
+    let names = Names::ask(app);
+    app.show(answer, |screen, memory: &MemoryRecord| draw::memory(screen, memory, &names, app::now()))
 }
 
 /// `doze why ID`.
 pub(crate) fn why(app: &mut App, args: &IdArgs) -> CommandResult {
     let answer = app.call(method::MEMORY_WHY, json!({"id": args.id}))?;
-    app.show(&answer, |screen, why: &WhyAnswer| draw::why(screen, why, app::now()))
+    let names = Names::ask(app);
+    app.show(&answer, |screen, why: &WhyAnswer| draw::why(screen, why, &names, app::now()))
 }
 
 /// `doze reinstate ID`.
@@ -271,12 +279,14 @@ pub(crate) fn review(app: &mut App, args: &ReviewArgs) -> CommandResult {
             );
         }
         let answer = app.call(method::MEMORY_GET, json!({"id": id}))?;
-        return app.show(&answer, |screen, memory: &MemoryRecord| draw::memory(screen, memory, app::now()));
+        return draw_memory(app, &answer);
     }
     let answer = app.call(method::MEMORY_LIST, json!({"status": "proposed", "cwd": app::folder(None)?}))?;
     if app.is_json() || !caller::can_be_asked() {
-        return app
-            .show(&answer, |screen, list: &List<MemoryRecord>| draw::proposed(screen, list, app::now()));
+        let names = Names::ask(app);
+        return app.show(&answer, |screen, list: &List<MemoryRecord>| {
+            draw::proposed(screen, list, &names, app::now())
+        });
     }
     let list: List<MemoryRecord> = app::read(&answer)?;
     ask_for_each(app, &list)
@@ -291,8 +301,9 @@ fn ask_for_each(app: &mut App, list: &List<MemoryRecord>) -> CommandResult {
         app.say("nothing waits for a decision")?;
         return Ok(Exit::Nothing);
     }
+    let names = Names::ask(app);
     for memory in &list.items {
-        app.draw(|screen| draw::memory(screen, memory, app::now()).map(|_| ()))?;
+        app.draw(|screen| draw::memory(screen, memory, &names, app::now()).map(|_| ()))?;
         match ask("accept? [y]es, [n]o, [s]kip, [q]uit ")?.as_str() {
             "y" | "yes" => settle(app, &memory.id, true)?,
             "n" | "no" => settle(app, &memory.id, false)?,

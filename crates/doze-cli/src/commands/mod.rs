@@ -4,8 +4,10 @@ mod config;
 mod draw;
 mod dream;
 mod editor;
+mod help;
 mod life;
 mod memory;
+mod names;
 mod project;
 mod recall;
 mod service;
@@ -13,40 +15,33 @@ mod session;
 mod upkeep;
 mod work;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
+use doze_protocol::Exit;
 
 use crate::app::App;
 use crate::error::CommandResult;
 use crate::{setup, try_it};
 
-pub(crate) use draw::{brief_text, hit_rows, import_line};
+pub(crate) use draw::{ago, brief_text, entry, import_line, joined};
 pub(crate) use life::{spawn, wait_ready};
 pub(crate) use memory::{ask, confirm};
 pub(crate) use service::install as install_service;
 pub(crate) use session::{import_all, parts};
 
-/// Memory for every coding agent on this machine: it learns while you work and tidies up while nobody does.
+/// Memory for every coding agent: learns while you work, tidies up while you sleep.
 #[derive(Debug, Parser)]
-#[command(name = "doze", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "doze", version, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Print the daemon's answer unchanged, as one JSON document
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
-
-const EXAMPLES: &str = "Begin with:
-  doze try                     see what it would learn from your sessions; changes nothing
-  doze setup                   connect your agents
-  doze search \"staging port\"   ask what is known
-
-Exit status: 0 done or found, 1 nothing found, 2 usage, 65 bad input, 69 daemon not reachable,
-70 internal, 75 busy, 76 protocol mismatch, 77 refused, 78 configuration.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Try it on your own sessions, in a temporary home; nothing of yours is changed
+    /// Try it on your own sessions; nothing of yours is changed
     Try(try_it::Args),
     /// Connect the agents on this machine, or disconnect them
     Setup(setup::Args),
@@ -115,11 +110,23 @@ enum Command {
 }
 
 impl Cli {
-    /// Runs the command.
+    /// Reads the command line of this process. A wrong one, `--help` and `--version` end it.
+    pub(crate) fn read() -> Self {
+        let matches = help::command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Runs the command; without one says what there is.
     pub(crate) fn run(self) -> CommandResult {
         let mut app = App::new(self.json);
+        let Some(command) = self.command else {
+            let version = env!("CARGO_PKG_VERSION");
+            app.say(&format!("doze {version} · memory for every coding agent on this machine"))?;
+            app.say(help::OVERVIEW)?;
+            return Ok(Exit::Done);
+        };
         let app = &mut app;
-        match self.command {
+        match command {
             Command::Try(args) => try_it::run(app, &args),
             Command::Setup(args) => setup::run(app, &args),
             Command::Search(args) => recall::search(app, args),

@@ -8,6 +8,7 @@ use doze_protocol::recall::{RecallText, SearchAnswer};
 use serde_json::json;
 
 use super::draw;
+use super::names::Names;
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::CommandResult;
@@ -66,7 +67,8 @@ pub(crate) fn search(app: &mut App, args: SearchArgs) -> CommandResult {
         "agent": caller::agent(),
     });
     let answer = app.call(method::RECALL_SEARCH, params)?;
-    app.show(&answer, |screen, answer: &SearchAnswer| draw::hits(screen, answer, app::now()))
+    let names = Names::ask(app);
+    app.show(&answer, |screen, answer: &SearchAnswer| draw::hits(screen, answer, &names, app::now()))
 }
 
 /// A list that was given at all.

@@ -20,6 +20,7 @@ use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use doze_protocol::method;
 use serde_json::{Value, json};
 
 use output::Injection;
@@ -110,13 +111,13 @@ fn answer(mut arguments: impl Iterator<Item = OsString>) -> Option<String> {
     let moment = harness.moment(event)?;
     match plan(harness, moment, &payload, &working_folder, &mint)? {
         Call::Brief(params) => {
-            Injection::new(event, &deliver::ask("recall.brief", params)?, true)?.render(harness)
+            Injection::new(event, &deliver::ask(method::RECALL_BRIEF, params)?, true)?.render(harness)
         }
         Call::Recall(params) => {
-            Injection::new(event, &deliver::ask("recall.prompt", params)?, false)?.render(harness)
+            Injection::new(event, &deliver::ask(method::RECALL_PROMPT, params)?, false)?.render(harness)
         }
         Call::Note(params) => {
-            deliver::note("work.set", params);
+            deliver::note(method::WORK_SET, params);
             None
         }
         Call::Commit(params) => {

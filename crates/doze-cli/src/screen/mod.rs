@@ -8,31 +8,44 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 pub(crate) use age::{age, count};
-pub(crate) use text::{clean, fit, one_line, width, wrap};
+pub(crate) use text::{clean, fit, one_line, short_ids, width, wrap, wrap_within};
 
-/// Columns that every screen fits.
-pub(crate) const WIDTH: usize = 80;
+/// Columns of a screen that is no terminal.
+const WIDTH: usize = 80;
+
+/// Columns of a terminal that are made use of: below, lines are folded by the terminal; above, they are hard to read.
+const TERMINAL: std::ops::RangeInclusive<usize> = 60..=110;
 
 /// Where a command's answer goes, and how it may look there.
 pub(crate) struct Screen<'a> {
     out: Box<dyn Write + 'a>,
     colour: bool,
+    columns: usize,
 }
 
 impl Screen<'static> {
-    /// The standard output: in colour on a terminal that takes it, and only if nobody asked for none.
+    /// The standard output: as wide as its terminal, and in colour where that is taken and nobody asked for none.
     pub(crate) fn stdout() -> Self {
         let is_unwanted = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let colour = io::stdout().is_terminal() && !is_unwanted("NO_COLOR") && !is_dumb;
-        Self { out: Box::new(io::stdout().lock()), colour }
+        let columns = match rustix::termios::tcgetwinsize(io::stdout()) {
+            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).clamp(*TERMINAL.start(), *TERMINAL.end()),
+            _ => WIDTH,
+        };
+        Self { out: Box::new(io::stdout().lock()), colour, columns }
     }
 }
 
 impl<'a> Screen<'a> {
     /// A screen without colour that writes to `out`.
     pub(crate) fn plain(out: impl Write + 'a) -> Self {
-        Self { out: Box::new(out), colour: false }
+        Self { out: Box::new(out), colour: false, columns: WIDTH }
+    }
+
+    /// How wide it is.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
     }
 
     /// Prints a line. What came from outside must have gone through [`clean`], [`one_line`] or [`fit`] before.
@@ -47,14 +60,20 @@ impl<'a> Screen<'a> {
 
     /// Prints `left` and, at the right edge, a dimmed `right`; `left` is cut when both do not fit.
     pub(crate) fn row(&mut self, left: &str, right: &str) -> io::Result<()> {
+        self.row_after("", left, right)
+    }
+
+    /// As [`Screen::row`], after a few columns of our own, which may be painted.
+    pub(crate) fn row_after(&mut self, lead: &str, left: &str, right: &str) -> io::Result<()> {
+        let room = self.columns.saturating_sub(width(&unpainted(lead)));
         if right.is_empty() {
-            return self.line(fit(left, WIDTH));
+            return self.line(format!("{lead}{}", fit(left, room)));
         }
-        let right = fit(right, WIDTH / 2);
-        let room = WIDTH - width(&right) - 2;
+        let right = fit(right, self.columns / 2);
+        let room = room.saturating_sub(width(&right) + 2);
         let left = fit(left, room);
-        let gap = room - width(&left) + 2;
-        writeln!(self.out, "{left}{:gap$}{}", "", self.dim(&right))
+        let gap = room.saturating_sub(width(&left)) + 2;
+        writeln!(self.out, "{lead}{left}{:gap$}{}", "", self.dim(&right))
     }
 
     /// Prints texts that belong to a person's own words or files as they are, without control characters.
@@ -94,6 +113,13 @@ impl<'a> Screen<'a> {
     }
 }
 
+/// The text without what [`Screen::paint`] put round it.
+fn unpainted(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first.to_owned(), |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,10 +141,22 @@ mod tests {
     }
 
     #[test]
+    fn a_painted_lead_takes_no_more_room_than_a_plain_one() {
+        let mut out = Vec::new();
+        let mut screen = Screen { colour: true, ..Screen::plain(&mut out) };
+        let lead = format!("  {} ", screen.green("+"));
+        screen.row_after(&lead, "Use pnpm", "web").unwrap();
+        drop(screen);
+        let line = String::from_utf8(out).unwrap();
+        assert!(line.starts_with("  \u{1b}[32m+\u{1b}[0m Use pnpm"), "{line:?}");
+        assert_eq!(width(unpainted(&line).trim_end_matches('\n')), WIDTH);
+    }
+
+    #[test]
     fn colour_is_off_unless_switched_on() {
         let mut out = Vec::new();
         assert_eq!(Screen::plain(&mut out).bold("x"), "x");
-        assert_eq!(Screen { out: Box::new(&mut out), colour: true }.bold("x"), "\u{1b}[1mx\u{1b}[0m");
+        assert_eq!(Screen { colour: true, ..Screen::plain(&mut out) }.bold("x"), "\u{1b}[1mx\u{1b}[0m");
     }
 
     #[test]

@@ -101,9 +101,68 @@ pub(crate) fn wrap(text: &str, indent: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// As [`wrap`], in at most `most` lines, an ellipsis at the end of the last when there is more.
+pub(crate) fn wrap_within(text: &str, indent: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut lines = wrap(&one_line(text), indent, columns);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), columns);
+        }
+    }
+    lines
+}
+
+/// Bytes of a UUID in its usual spelling, and of its first group.
+const UUID: usize = 36;
+const GROUP: usize = 8;
+
+/// The text with every UUID cut to its first group: enough to tell a few apart, and short enough to read.
+pub(crate) fn short_ids(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let (taken, shown) = match rest.get(..UUID).filter(|id| is_uuid(id)) {
+            Some(id) => (UUID, &id[..GROUP]),
+            None => (c.len_utf8(), &rest[..c.len_utf8()]),
+        };
+        short.push_str(shown);
+        rest = &rest[taken..];
+    }
+    short
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.bytes().enumerate().all(|(index, byte)| match index {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_lines_than_wanted_end_in_an_ellipsis() {
+        assert_eq!(wrap_within("one two three four", "  ", 9, 2), ["  one two", "  three …"]);
+        assert_eq!(wrap_within("one two", "  ", 9, 2), ["  one two"]);
+        assert_eq!(wrap_within("aaaaaaa bb cc", "", 7, 1), ["aaaaaa…"]);
+    }
+
+    #[test]
+    fn long_ids_are_cut_wherever_they_stand() {
+        let id = "b7c1f0de-0001-4000-8000-000000000001";
+        let cases = [
+            (format!("in {id} #2, #5 ({id}#2)"), "in b7c1f0de #2, #5 (b7c1f0de#2)"),
+            (id.to_owned(), "b7c1f0de"),
+            ("s-81 #44 数据 b7c1f0de-0001".to_owned(), "s-81 #44 数据 b7c1f0de-0001"),
+            (String::new(), ""),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(short_ids(&text), wanted);
+        }
+    }
 
     #[test]
     fn what_moves_the_cursor_is_taken_out() {

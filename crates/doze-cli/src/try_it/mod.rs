@@ -1,16 +1,19 @@
 //! `doze try`: what doze would make of your own sessions, told by a private daemon that leaves nothing behind.
 
 mod private;
+mod questions;
 mod samples;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args as ClapArgs;
-use doze_protocol::dream::DreamRecord;
+use doze_protocol::dream::{DreamRecord, RunParams};
+use doze_protocol::memory::MemoryRecord;
 use doze_protocol::project::ProjectRecord;
-use doze_protocol::recall::{RecallText, SearchAnswer};
+use doze_protocol::recall::{Hit, RecallText, SearchAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, List, method};
 use serde_json::{Value, json};
@@ -18,19 +21,31 @@ use serde_json::{Value, json};
 use private::Private;
 
 use crate::app::{self, App};
-use crate::commands::{brief_text, hit_rows, import_all, import_line, parts};
+use crate::commands::{ago, brief_text, entry, import_all, import_line, joined, parts};
 use crate::error::{CommandError, CommandResult};
-use crate::screen::{count, fit, one_line};
+use crate::screen::{Screen, count, fit, one_line, short_ids};
 use crate::setup::agent_folders;
 
 /// Days of an agent's past that are read first; all of it is read when there is nothing in them.
 const DAYS: i64 = 30;
 
+/// Age up to which sessions are dreamt of: whoever tries old ones wants to see what is in them.
+const MAX_AGE_DAYS: u32 = 3_650;
+
+/// Sweeps at most; each reads ten sessions.
+const SWEEPS: usize = 5;
+
 /// Projects whose brief is shown.
 const BRIEFS: usize = 3;
 
-/// What a newcomer to any project would ask.
-const QUESTIONS: [&str; 2] = ["how do I run the tests?", "what went wrong, and how was it fixed?"];
+/// Hits shown for a question.
+const HITS: usize = 2;
+
+/// Memories looked at for questions, of each project.
+const MEMORIES: u64 = 200;
+
+/// Kinds that make the best questions, best first.
+const KINDS: [&str; 3] = ["lesson", "decision", "command"];
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -50,24 +65,32 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
     }
     let private = Private::start()?;
     let mut trial = Trial { app: app.at(private.paths().clone()), document: json!({}) };
-    let read = trial.read_sessions(args.path.as_deref(), private.home())?;
-    if read.read == 0 {
-        return Err(CommandError::new(Exit::Nothing, "no session was found there").hint("doze try PATH"));
-    }
+    trial.read_sessions(args.path.as_deref(), private.home())?;
     trial.dream()?;
-    let projects = trial.briefs()?;
-    trial.questions(projects.first())?;
+    let known = trial.briefs()?;
+    trial.questions(known)?;
     let document = trial.document;
     drop(private);
     if app.is_json() {
         app.draw(|screen| screen.document(&document))?;
     }
-    tell(app, "\nKeep it:  doze setup        Look closer then:  doze list, doze why ID")?;
+    tell(app, "\nKeep it:      doze setup, which shows first what it would write")?;
+    tell(app, "Look closer:  doze up && doze import, then  doze list  and  doze why ID")?;
     Ok(Exit::Done)
 }
 
 fn tell(app: &App, line: &str) -> io::Result<()> {
     if app.is_json() { Ok(()) } else { app.say(line) }
+}
+
+/// A path as people write it: with `~` for their home.
+fn tilde(path: &Path) -> String {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
 }
 
 struct Trial {
@@ -77,103 +100,184 @@ struct Trial {
 }
 
 impl Trial {
-    fn read_sessions(&mut self, path: Option<&Path>, home: &Path) -> Result<ImportAnswer, CommandError> {
+    /// Reads the path that was given, else the agents' own sessions, else the samples.
+    fn read_sessions(&mut self, path: Option<&Path>, home: &Path) -> Result<(), CommandError> {
         let started = Instant::now();
-        let own: Vec<PathBuf> = agent_folders();
-        let (what, paths) = match path {
-            Some(path) => (path.display().to_string(), vec![path.to_owned()]),
-            None if own.is_empty() => ("a few sample sessions".to_owned(), vec![samples::write(home)?]),
-            None => {
-                let names: Vec<String> = own.iter().map(|folder| folder.display().to_string()).collect();
-                (names.join(", "), own.iter().flat_map(|folder| parts(folder)).collect())
-            }
-        };
-        tell(&self.app, &format!("\nReading   {what}"))?;
-        let since = app::days_ago(DAYS);
         let mut read = ImportAnswer::default();
-        if path.is_none() && !own.is_empty() {
-            read = import_all(&mut self.app, &paths, &|path| json!({"path": path, "since": since}))?;
+        match path {
+            Some(path) => {
+                tell(&self.app, &format!("\nReading   {}", tilde(path)))?;
+                read = self.import(&[path.to_owned()], None)?;
+                if read.read == 0 {
+                    let message = format!("no session was found in {}", path.display());
+                    return Err(CommandError::new(Exit::Nothing, message)
+                        .hint("give a session's file, or the folder in which an agent keeps them"));
+                }
+            }
+            None => {
+                let own = agent_folders();
+                if !own.is_empty() {
+                    let names: Vec<String> = own.iter().map(|folder| tilde(folder)).collect();
+                    tell(&self.app, &format!("\nReading   {}", names.join(", ")))?;
+                    let paths: Vec<PathBuf> = own.iter().flat_map(|folder| parts(folder)).collect();
+                    read = self.import(&paths, Some(app::days_ago(DAYS)))?;
+                    if read.read == 0 {
+                        read = self.import(&paths, None)?;
+                    }
+                }
+                if read.read == 0 {
+                    tell(&self.app, "\nReading   two sample sessions, because no agent has worked here yet")?;
+                    read = self.import(&[samples::write(home)?], None)?;
+                }
+            }
         }
-        if read.read == 0 {
-            read = import_all(&mut self.app, &paths, &|path| json!({"path": path}))?;
-        }
-        tell(
-            &self.app,
-            &format!("          {}   {:.1} s", import_line(&read), started.elapsed().as_secs_f64()),
-        )?;
-        self.document["import"] = serde_json::to_value(&read).unwrap_or_default();
-        Ok(read)
-    }
-
-    fn dream(&mut self) -> Result<(), CommandError> {
-        let started = Instant::now();
-        let answer = self.app.call_within(app::LONG, method::DREAM_RUN, json!({}))?;
-        let dream: DreamRecord = app::read(&answer)?;
-        let (sessions, changes) = (dream.sessions.len() as u64, dream.changes.len() as u64);
         let took = started.elapsed().as_secs_f64();
-        tell(
-            &self.app,
-            &format!("Dreaming  {} · {}   {took:.1} s", count(sessions, "session"), count(changes, "change")),
-        )?;
-        self.document["dream"] = answer;
+        tell(&self.app, &format!("          {}   {took:.1} s", import_line(&read)))?;
+        self.document["import"] = serde_json::to_value(&read).unwrap_or_default();
         Ok(())
     }
 
-    /// Shows what an agent would be told in the projects of which most is known, best first.
-    fn briefs(&mut self) -> Result<Vec<ProjectRecord>, CommandError> {
+    fn import(&mut self, paths: &[PathBuf], since: Option<String>) -> Result<ImportAnswer, CommandError> {
+        import_all(&mut self.app, paths, &|path| json!({"path": path, "since": since}))
+    }
+
+    /// Sweeps until there is nothing left to read, or enough was read to judge by.
+    fn dream(&mut self) -> Result<(), CommandError> {
+        let started = Instant::now();
+        let params = RunParams { max_age_days: Some(MAX_AGE_DAYS), ..RunParams::default() };
+        let (mut seen, mut changes, mut answers) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let sign = self.app.bar(1);
+        for _ in 0..SWEEPS {
+            let answer = self.app.call_within(app::LONG, method::DREAM_RUN, &params)?;
+            let dream: DreamRecord = app::read(&answer)?;
+            let before = seen.len();
+            seen.extend(dream.sessions.into_iter().map(|session| (session.project, session.session)));
+            changes.extend(dream.changes.into_iter().map(|change| change.op));
+            answers.push(answer);
+            if seen.len() == before {
+                break;
+            }
+        }
+        sign.finish_and_clear();
+        let took = started.elapsed().as_secs_f64();
+        let of = |op: &str| changes.iter().filter(|change| *change == op).count() as u64;
+        let gone =
+            if of("retire") == 0 { String::new() } else { format!(", {} of them too old", of("retire")) };
+        let (sessions, learned) = (count(seen.len() as u64, "session"), count(of("add"), "thing"));
+        tell(&self.app, &format!("Dreaming  {sessions} looked into, {learned} learned{gone}   {took:.1} s"))?;
+        self.document["dreams"] = answers.into();
+        Ok(())
+    }
+
+    /// Shows what an agent would be told in the projects of which most is known, best first, and answers what is known
+    /// of these.
+    fn briefs(&mut self) -> Result<Vec<MemoryRecord>, CommandError> {
         let answer = self.app.call(method::PROJECT_LIST, json!({}))?;
         let mut projects = app::read::<List<ProjectRecord>>(&answer)?.items;
         projects.sort_by_key(|project| std::cmp::Reverse(project.memories));
-        projects.truncate(BRIEFS);
+        let mut known = Vec::new();
         let mut briefs = Vec::new();
         for project in &projects {
+            if briefs.len() == BRIEFS {
+                break;
+            }
             let answer = self.app.call(method::RECALL_BRIEF, json!({"project": project.id}))?;
             let brief: RecallText = app::read(&answer)?;
-            briefs.push(json!({"project": project.name, "brief": answer}));
-            if !brief.text.trim().is_empty() && !self.app.is_json() {
-                self.app.draw(|screen| {
-                    screen.blank()?;
-                    let place = if project.root.is_empty() { &project.name } else { &project.root };
-                    let heading =
-                        format!("What it would tell an agent that starts in  {}  now", one_line(place));
-                    screen.line(screen.bold(&fit(&heading, crate::screen::WIDTH)))?;
-                    screen.blank()?;
-                    brief_text(screen, &brief.text)?;
-                    let known = count(brief.memories.len() as u64, "memory");
-                    screen.line(
-                        screen.dim(&format!(
-                            "  {known}, {} tokens of {} known",
-                            brief.tokens, project.memories
-                        )),
-                    )
-                })?;
+            if brief.text.trim().is_empty() {
+                continue;
             }
+            briefs.push(json!({"project": project.name, "root": project.root, "brief": answer}));
+            let params = json!({"project": project.id, "limit": MEMORIES});
+            let memories =
+                app::read::<List<MemoryRecord>>(&self.app.call(method::MEMORY_LIST, params)?)?.items;
+            if !self.app.is_json() {
+                let more = memories.iter().filter(|memory| !brief.memories.contains(&memory.id)).count();
+                self.app.draw(|screen| draw_brief(screen, project, &brief, more))?;
+            }
+            known.extend(memories);
+        }
+        if briefs.is_empty() {
+            tell(
+                &self.app,
+                "\nNothing in these sessions is worth keeping: no command that failed and then worked,",
+            )?;
+            tell(&self.app, "no decision, no wish of yours. Longer sessions hold more:  doze try PATH")?;
         }
         self.document["briefs"] = briefs.into();
-        Ok(projects)
+        Ok(known)
     }
 
-    fn questions(&mut self, project: Option<&ProjectRecord>) -> Result<(), CommandError> {
+    fn questions(&mut self, mut known: Vec<MemoryRecord>) -> Result<(), CommandError> {
+        let rank = |kind: &str| KINDS.iter().position(|known| *known == kind).unwrap_or(KINDS.len());
+        known.sort_by_key(|memory| rank(&memory.kind));
         let mut answers = Vec::new();
-        for question in QUESTIONS {
-            let params =
-                json!({"query": question, "limit": 3, "project": project.map(|project| &project.id)});
+        for question in questions::about(&known) {
+            let params = json!({"query": question.text, "limit": HITS, "project": question.project});
             let answer = self.app.call(method::RECALL_SEARCH, params)?;
             let found: SearchAnswer = app::read(&answer)?;
-            if !self.app.is_json() {
-                self.app.draw(|screen| {
-                    screen.blank()?;
-                    screen
-                        .line(format!("Ask it something:   {}", screen.bold(&format!("\"{question}\""))))?;
-                    if found.hits.is_empty() {
-                        screen.line("  nothing found")?;
-                    }
-                    hit_rows(screen, &found.hits, app::now())
-                })?;
+            if !found.hits.is_empty() && !self.app.is_json() {
+                self.app.draw(|screen| draw_answers(screen, &question.text, &found.hits))?;
             }
-            answers.push(json!({"question": question, "answer": answer}));
+            answers.push(json!({"question": question.text, "answer": answer}));
         }
         self.document["answers"] = answers.into();
         Ok(())
+    }
+}
+
+/// The part of a brief that tells of this project, and what the whole would cost. `more` memories are not in it.
+fn draw_brief(
+    screen: &mut Screen<'_>,
+    project: &ProjectRecord,
+    brief: &RecallText,
+    more: usize,
+) -> io::Result<()> {
+    screen.blank()?;
+    let name = one_line(&project.name);
+    let heading = format!("What it would tell an agent that starts in  {name}  now");
+    screen.line(screen.bold(&fit(&heading, screen.columns())))?;
+    screen.line(screen.dim(&fit(&tilde(Path::new(&project.root)), screen.columns())))?;
+    screen.blank()?;
+    brief_text(screen, told(&brief.text))?;
+    let memories = count(brief.memories.len() as u64, "memory");
+    let more = if more == 0 { String::new() } else { format!("; {more} more are found by asking") };
+    screen.line(screen.dim(&format!("  {memories} in {} tokens{more}", brief.tokens)))
+}
+
+/// A brief without what stands in every brief: its title, and how memory is used.
+fn told(text: &str) -> &str {
+    let start = text.find("\n## ").map_or(0, |at| at + 1);
+    let end = text.rfind("\n## Using memory").filter(|end| *end > start).unwrap_or(text.len());
+    text.get(start..end).unwrap_or(text)
+}
+
+/// A question and its answers. Their ids go with the private daemon, so they are not shown.
+fn draw_answers(screen: &mut Screen<'_>, question: &str, hits: &[Hit]) -> io::Result<()> {
+    screen.blank()?;
+    screen.line(format!("Ask it something:   {}", screen.bold(&format!("\"{}\"", one_line(question)))))?;
+    for (index, hit) in hits.iter().enumerate() {
+        let agent = hit.source.agent.as_deref().map(|agent| format!("from {agent}"));
+        let session = hit.source.session.as_deref().map(|session| format!("session {}", short_ids(session)));
+        entry(
+            screen,
+            &format!("{:>3} ", index + 1),
+            (&hit.title, &hit.body),
+            &joined([Some(hit.kind.clone()), ago(app::now(), &hit.created_at)]),
+            &joined([agent, session]),
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_is_shown_without_what_stands_in_every_brief() {
+        let text = "# Project memory\nRecorded.\n## Lessons\n- a\n## Using memory\nSearch.";
+        assert_eq!(told(text), "## Lessons\n- a");
+        assert_eq!(told("plain"), "plain");
+        assert_eq!(told("# T\n## Using memory\nSearch."), "## Using memory\nSearch.");
     }
 }

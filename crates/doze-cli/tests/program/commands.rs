@@ -6,6 +6,13 @@ use std::process::Stdio;
 use crate::common::{FakeDaemon, Home, error, finish};
 use serde_json::{Value, json};
 
+/// A project's id, and what the daemon answers about it.
+const PROJECT: &str = "01a229c9-5bd6-7caf-adbe-157048fcabcc";
+
+fn projects() -> Value {
+    json!({"items": [{"id": PROJECT, "name": "shop", "root": "/home/dev/shop"}], "next": null})
+}
+
 fn memory() -> Value {
     json!({
         "id": "0198a1b2-0000-7000-8000-000000000001", "space": "project", "kind": "command", "status": "active",
@@ -30,7 +37,7 @@ fn without_a_daemon_the_error_names_the_command_that_helps() {
     ] {
         let ran = home.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (69, ""), "{arguments:?}");
-        assert!(ran.stderr.starts_with("doze: ") && ran.stderr.contains("doze up"), "{}", ran.stderr);
+        assert_eq!(ran.stderr, "doze: dozed is not running\n  → start it:  doze up\n", "{arguments:?}");
     }
 }
 
@@ -43,6 +50,9 @@ fn a_wrong_command_line_is_2() {
         assert_eq!(home.run(arguments).code, 2, "{arguments:?}");
     }
     assert_eq!(home.run(&["--help"]).code, 0);
+    let overview = home.run(&[]);
+    assert_eq!(overview.code, 0);
+    assert!(overview.stdout.contains("doze try ") && overview.stdout.contains("doze --help"));
     assert_eq!(home.run(&["--version"]).stdout, concat!("doze ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
@@ -65,18 +75,21 @@ fn errors_of_the_daemon_become_exit_statuses() {
 #[test]
 fn a_search_is_numbered_and_says_where_from() {
     let home = Home::new();
-    let daemon = FakeDaemon::start(&home, |_, _| {
+    let daemon = FakeDaemon::start(&home, |method, _| {
+        if method == "project.list" {
+            return projects();
+        }
         json!({"hits": [{"id": "m1", "title": "Staging API listens on 5433", "body": "Staging API listens on 5433\u{1b}[2J",
-            "kind": "fact", "project": "shop", "created_at": "2020-01-01T00:00:00Z", "source": {"agent": "codex"}}],
+            "kind": "fact", "project": PROJECT, "created_at": "2020-01-01T00:00:00Z", "source": {"agent": "codex"}}],
             "took_ms": 1, "lexical": "on", "semantic": "failed"})
     });
     let ran = home.run(&["search", "which", "port?", "--limit", "3"]);
     assert_eq!(ran.code, 0);
-    let age = ran.stdout.split("fact · ").nth(1).unwrap().split(" · ").next().unwrap().to_owned();
+    let age = ran.stdout.split("fact · ").nth(1).unwrap().lines().next().unwrap().to_owned();
     let shown = ran.stdout.replace(&format!("fact · {age}"), "fact · AGE");
     assert_eq!(
         shown,
-        " 1  Staging API listens on 5433                          fact · AGE · from codex\n    m1\nby words alone: meaning was not searched (failed)\n"
+        " 1  Staging API listens on 5433[2J                                    fact · AGE\n    m1 · shop · from codex\nby words alone: meaning was not searched (failed)\n"
     );
     let (method, params) = daemon.next();
     assert_eq!(
@@ -103,12 +116,14 @@ fn nothing_found_is_1_in_both_forms() {
 #[test]
 fn json_is_the_answer_unchanged_fields_of_tomorrow_included() {
     let home = Home::new();
-    let _daemon =
+    let daemon =
         FakeDaemon::start(&home, |_, _| json!({"items": [memory()], "next": null, "new_field": [1.5, "x"]}));
     let ran = home.run(&["--json", "list"]);
     assert_eq!(ran.code, 0);
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(answer, json!({"items": [memory()], "next": null, "new_field": [1.5, "x"]}));
+    assert_eq!(daemon.next().0, "memory.list");
+    assert!(daemon.is_quiet(), "ids stay ids, so nobody asks for names");
 }
 
 #[test]
@@ -120,8 +135,8 @@ fn a_memory_is_listed_with_its_id_and_marks_and_shown_with_all() {
     });
     let listed = home.run(&["list"]).stdout;
     assert!(
-        listed.contains("from you\n")
-            && listed.contains("pinned · said 3 times")
+        listed.contains("command · ")
+            && listed.contains("from you · pinned · said 3 times\n")
             && listed.contains("doze list --cursor c2"),
         "{listed}"
     );
@@ -129,7 +144,7 @@ fn a_memory_is_listed_with_its_id_and_marks_and_shown_with_all() {
     let shown = home.run(&["show", "x"]).stdout;
     assert!(
         shown.contains("kind        command")
-            && shown.contains("confidence  0.90")
+            && shown.contains("confidence  0.90, you said so")
             && shown.contains("misses the broker."),
         "{shown}"
     );
@@ -205,17 +220,22 @@ fn a_dream_tells_what_and_why() {
     let mut after = memory();
     after["title"] = json!("Staging API listens on 5433");
     after["body"] = json!("5433");
-    let _daemon = FakeDaemon::start(&home, move |_, _| {
+    after["project"] = json!(PROJECT);
+    let _daemon = FakeDaemon::start(&home, move |method, _| {
+        if method == "project.list" {
+            return projects();
+        }
         json!({"id": "41", "mode": "code", "started_at": "2020-01-01T03:00:00Z", "ended_at": "2020-01-01T03:00:14Z", "result": "done",
-            "sessions": [{"session": "s-81", "outcome": "extracted"}, {"session": "s-82", "outcome": "skipped", "reason": "too short"}],
+            "sessions": [{"session": "s-81", "outcome": "extracted"}, {"session": "s-82", "project": PROJECT, "outcome": "skipped", "reason": "too short"}],
             "changes": [{"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]}]})
     });
     let ran = home.run(&["dream", "show", "41"]);
     assert_eq!(ran.code, 0);
-    let (_, rest) = ran.stdout.split_once('\n').unwrap();
+    let (heading, rest) = ran.stdout.split_once('\n').unwrap();
+    assert!(heading.ends_with(", took 14 s · 2 sessions of shop"), "{heading}");
     assert_eq!(
         rest,
-        "\n  learned     0    merged   0    updated   1    retired   0    said again   0\n\n  ~ Staging API listens on 5433\n    was: Use just itest instead of make test, which misses the broker.\n    because changed by you (s-79#12)\n\n  · skipped: too short                                                      s-82\n\nUndo all of it:  doze dream undo 41\n"
+        "\n  learned    0    merged   0    updated   1    retired   0    said again   0\n\n  ~ Staging API listens on 5433                                             shop\n    was: Use just itest instead of make test, which misses the broker.\n    because changed by you (s-79#12)\n\n  · session s-82 skipped: too short                                         shop\n\nUndo all of it:  doze dream undo 41\n"
     );
 }
 

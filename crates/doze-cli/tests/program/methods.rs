@@ -7,9 +7,8 @@ use std::path::Path;
 /// Names after `method::` in a text: the constants of the protocol that it uses.
 fn constants(text: &str) -> BTreeSet<String> {
     let parts = text.split("method::").skip(1);
-    let name = |part: &str| -> String {
-        part.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect()
-    };
+    let name =
+        |part: &str| -> String { part.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect() };
     parts.map(name).filter(|name| !name.is_empty()).collect()
 }
 
@@ -41,7 +40,8 @@ fn the_daemon_answers_every_method_that_is_asked() {
     assert!(asked_names.len() > 25, "{asked_names:?}");
     let unanswered: Vec<&String> = asked_names.difference(&answered).collect();
     assert!(unanswered.is_empty(), "no daemon answers {unanswered:?}");
-    for name in doze_protocol::method::ALL {
-        assert!(!asked.contains(&format!("\"{name}\", ")), "{name} is asked for by its text");
+    // A name that is written out would not be seen above.
+    for name in doze_protocol::method::ALL.iter().filter(|name| name.contains('.')) {
+        assert!(!asked.contains(&format!("\"{name}\"")), "{name} is asked for by its text");
     }
 }
