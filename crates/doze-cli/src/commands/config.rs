@@ -1,6 +1,6 @@
 //! The configuration: what holds and why, whether a file is right, and changing a key.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::life::dozed;
 use crate::app::App;
 use crate::error::{CommandError, CommandResult};
-use crate::screen::one_line;
+use crate::screen::{one_line, tilde};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -48,11 +48,11 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
     match args.command.unwrap_or(Command::Show { key: None }) {
         Command::Show { key } => {
             let answer = app.call(method::CONFIG, json!({}))?;
-            show(app, &answer, key.as_deref())
+            show(app, &answer, |known| key.as_deref().is_none_or(|key| is_in(known, key)))
         }
         Command::Set { key, value } => {
             let answer = app.call(method::CONFIG, json!({"set": {&key: value_of(&value)}}))?;
-            show(app, &answer, Some(&key))
+            show(app, &answer, |known| known == key)
         }
         Command::Check { config } => {
             let file = config.map(|file| ["--config".into(), file.into_os_string()]);
@@ -62,18 +62,20 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
     }
 }
 
-fn show(app: &App, answer: &Value, only: Option<&str>) -> CommandResult {
+/// Whether a key is the given one or one of those below it.
+fn is_in(key: &str, given: &str) -> bool {
+    key.strip_prefix(given).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn show(app: &App, answer: &Value, is_wanted: impl Fn(&str) -> bool) -> CommandResult {
     app.show(answer, |screen, config: &ConfigAnswer| {
-        let is_wanted = |key: &str| {
-            only.is_none_or(|only| {
-                key.strip_prefix(only).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            })
-        };
         let mut is_empty = true;
         for (key, value) in config.iter().filter(|(key, _)| is_wanted(key)) {
             is_empty = false;
-            screen
-                .row(&format!("{} = {}", one_line(key), one_line(&value.value.to_string())), &value.origin)?;
+            screen.row(
+                &format!("{} = {}", one_line(key), one_line(&value.value.to_string())),
+                &tilde(Path::new(&value.origin)),
+            )?;
         }
         Ok(super::draw::found(is_empty))
     })

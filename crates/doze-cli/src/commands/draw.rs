@@ -167,7 +167,8 @@ fn origin(memory: &MemoryRecord) -> String {
         ("human", _) => "from you".to_owned(),
         ("import", _) => "imported".to_owned(),
         (_, Some(agent)) => format!("from {agent}"),
-        (other, None) => other.to_owned(),
+        ("agent", None) => "from an agent".to_owned(),
+        (_, None) => "from a session".to_owned(),
     }
 }
 

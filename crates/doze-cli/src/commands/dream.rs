@@ -92,7 +92,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
                 };
                 let restored = count(answer.restored.len() as u64, "memory");
                 screen.line(format!(
-                    "dream {} is taken back: {restored} restored{left}",
+                    "dream {} is taken back: {restored} as before{left}",
                     one_line(&answer.id)
                 ))?;
                 Ok(Exit::Done)
@@ -107,16 +107,9 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Time
     if dream.result != "done" && !dream.reason.is_empty() {
         screen.line(format!("  {}: {}", one_line(&dream.result), one_line(&dream.reason)))?;
     }
-    screen.blank()?;
-    let of = |op: &str| dream.changes.iter().filter(|change| change.op == op).count();
-    screen.line(format!(
-        "  learned {:>4}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
-        of("add") + of("promote"),
-        of("merge"),
-        of("supersede"),
-        of("retire"),
-        of("reinforce"),
-    ))?;
+    if !dream.changes.is_empty() {
+        counts(screen, &dream.changes)?;
+    }
     for one in &dream.changes {
         screen.blank()?;
         change(screen, one, names)?;
@@ -140,10 +133,26 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Time
     Ok(draw::found(matches!(dream.result.as_str(), "failed" | "skipped")))
 }
 
+/// How many changes there are of each sort.
+fn counts(screen: &mut Screen<'_>, changes: &[DreamChange]) -> io::Result<()> {
+    screen.blank()?;
+    let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
+    screen.line(format!(
+        "  learned {:>4}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
+        of("add") + of("promote"),
+        of("merge"),
+        of("supersede"),
+        of("retire"),
+        of("reinforce"),
+    ))
+}
+
 /// `Dream · 7 h, 14 s · 10 sessions of 3 projects`.
 fn heading(dream: &DreamRecord, names: &Names, now: Timestamp) -> String {
     let took = match (dream.started_at.parse::<Timestamp>(), dream.ended_at.parse::<Timestamp>()) {
-        (Ok(started), Ok(ended)) => format!(", took {} s", (ended.as_second() - started.as_second()).max(0)),
+        (Ok(started), Ok(ended)) if ended.as_second() > started.as_second() => {
+            format!(", took {} s", ended.as_second() - started.as_second())
+        }
         _ => String::new(),
     };
     let when = draw::ago(now, &dream.started_at).unwrap_or_default();

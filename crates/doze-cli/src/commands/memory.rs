@@ -371,9 +371,8 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
 /// Asks whether to go on; without a terminal, or without a yes, the command ends.
 pub(crate) fn confirm(question: &str) -> Result<(), CommandError> {
     if !caller::can_be_asked() {
-        return Err(
-            CommandError::usage(format!("{question} There is no terminal to ask at")).hint("add --yes")
-        );
+        return Err(CommandError::usage(format!("\"{question}\" cannot be asked without a terminal"))
+            .hint("go ahead without being asked: --yes"));
     }
     match ask(&format!("{question} [y/N] "))?.as_str() {
         "y" | "yes" => Ok(()),

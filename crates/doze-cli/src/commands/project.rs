@@ -1,7 +1,7 @@
 //! Projects: which there are, and repairs when two are one or one is two.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
 use doze_protocol::memory::ForgetAnswer;
@@ -13,7 +13,7 @@ use super::draw;
 use super::memory::{confirm, done};
 use crate::app::{self, App};
 use crate::error::CommandResult;
-use crate::screen::{Screen, count, one_line};
+use crate::screen::{Screen, count, one_line, tilde};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -117,7 +117,10 @@ fn draw_list(screen: &mut Screen<'_>, list: &List<ProjectRecord>) -> io::Result<
             count(project.memories, "memory"),
             count(project.sessions, "session")
         );
-        screen.row(&format!("{:<20}  {}", one_line(&project.name), one_line(&project.root)), &right)?;
+        screen.row(
+            &format!("{:<20}  {}", one_line(&project.name), one_line(&tilde(Path::new(&project.root)))),
+            &right,
+        )?;
     }
     if list.items.is_empty() {
         screen.line("no project yet; the first session in a repository makes one")?;

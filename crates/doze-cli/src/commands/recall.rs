@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use doze_protocol::method;
 use doze_protocol::recall::{RecallText, SearchAnswer};
-use serde_json::json;
+use doze_protocol::{Exit, method};
+use serde_json::{Value, json};
 
 use super::draw;
 use super::names::Names;
 use crate::app::{self, App};
 use crate::caller;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SearchArgs {
@@ -76,6 +76,16 @@ pub(super) fn some(list: Vec<String>) -> Option<Vec<String>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
+/// Shows a text for an agent, alone; that there is none goes to stderr.
+fn text(app: &App, answer: &Value) -> CommandResult {
+    let exit = app.show(answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))?;
+    if exit == Exit::Nothing && !app.is_json() {
+        return Err(CommandError::new(exit, "there is nothing to tell here yet")
+            .hint("agents fill it as they work, or you with  doze remember …  or  doze import"));
+    }
+    Ok(exit)
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BriefArgs {
     /// Show what an agent was given last, instead of what one would be given now
@@ -101,7 +111,7 @@ pub(crate) fn brief(app: &mut App, args: &BriefArgs) -> CommandResult {
         "last": args.last.then_some(true),
     });
     let answer = app.call(method::RECALL_BRIEF, params)?;
-    app.show(&answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))
+    text(app, &answer)
 }
 
 #[derive(Debug, ClapArgs)]
@@ -121,7 +131,7 @@ pub(crate) fn recover(app: &mut App, args: &RecoverArgs) -> CommandResult {
     let cwd = app::folder(args.cwd.as_deref())?;
     let params = json!({"agent": args.agent, "session": args.session, "cwd": cwd});
     let answer = app.call(method::RECALL_RECOVER, params)?;
-    app.show(&answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))
+    text(app, &answer)
 }
 
 #[derive(Debug, ClapArgs)]
@@ -137,7 +147,7 @@ pub(crate) struct ContextArgs {
 pub(crate) fn context(app: &mut App, args: &ContextArgs) -> CommandResult {
     let params = json!({"agent": args.agent, "cwd": app::folder(args.cwd.as_deref())?});
     let answer = app.call(method::RECALL_CONTEXT, params)?;
-    app.show(&answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))
+    text(app, &answer)
 }
 
 #[derive(Debug, ClapArgs)]
@@ -153,5 +163,5 @@ pub(crate) struct RosterArgs {
 pub(crate) fn roster(app: &mut App, args: RosterArgs) -> CommandResult {
     let params = json!({"agents": some(args.agents), "cwd": app::folder(args.cwd.as_deref())?});
     let answer = app.call(method::RECALL_ROSTER, params)?;
-    app.show(&answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))
+    text(app, &answer)
 }

@@ -101,18 +101,33 @@ pub(crate) fn install(app: &mut App) -> CommandResult {
         return Err(CommandError::new(Exit::Unreachable, format!("there is no {manager_name} here"))
             .hint("start the daemon by hand: doze up"));
     }
+    let new: Vec<&Unit> = units.iter().filter(|unit| !unit.path.exists()).collect();
     for unit in &units {
         files::write(&unit.path, unit.text.as_bytes())?;
+    }
+    if let Err(error) = put_into_force(&units) {
+        // Files that no service manager reads would only mislead.
+        for unit in new {
+            std::fs::remove_file(&unit.path)
+                .map_err(|error| CommandError::io(unit.path.display(), &error))?;
+        }
+        return Err(error);
+    }
+    for unit in &units {
         app.say(&format!("wrote {}", unit.path.display()))?;
     }
+    app.say("the daemon starts when it is needed. Look:  doze status    Undo:  doze service remove")?;
+    Ok(Exit::Done)
+}
+
+fn put_into_force(units: &[Unit]) -> Result<(), CommandError> {
     for mut command in manager(true) {
         if cfg!(target_os = "macos") {
             command.extend(units.iter().map(|unit| unit.path.display().to_string()));
         }
         run_manager(&command)?;
     }
-    app.say("the daemon starts when it is needed. Look:  doze status    Undo:  doze service remove")?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn remove(app: &mut App) -> CommandResult {

@@ -160,7 +160,7 @@ pub(crate) fn import(app: &mut App, args: &ImportArgs) -> CommandResult {
     )?;
     let total = serde_json::to_value(&total).unwrap_or_default();
     app.show(&total, |screen, total: &ImportAnswer| {
-        screen.line(format!("{}. Look:  doze list", draw::import_line(total)))?;
+        screen.line(format!("{}. Learn from them:  doze dream", draw::import_line(total)))?;
         Ok(draw::found(total.read == 0))
     })
 }

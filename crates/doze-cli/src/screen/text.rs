@@ -1,6 +1,7 @@
 //! Cutting, cleaning and folding text for a terminal.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The text without control characters other than newline and tab, and without the invisible marks that reorder a
 /// line: nothing that a memory holds may move the cursor or change how a terminal looks.
@@ -15,6 +16,16 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 
 fn is_reordering(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A path as people write it: with `~` for their home.
+pub(crate) fn tilde(path: &Path) -> String {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
 }
 
 /// The text on one line: every run of white space becomes one space.
@@ -148,6 +159,14 @@ mod tests {
         assert_eq!(wrap_within("one two three four", "  ", 9, 2), ["  one two", "  three …"]);
         assert_eq!(wrap_within("one two", "  ", 9, 2), ["  one two"]);
         assert_eq!(wrap_within("aaaaaaa bb cc", "", 7, 1), ["aaaaaa…"]);
+    }
+
+    #[test]
+    fn a_path_at_home_is_short() {
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(tilde(&home.join("code/shop")), "~/code/shop");
+        assert_eq!(tilde(&home), "~");
+        assert_eq!(tilde(Path::new("/nowhere/x")), "/nowhere/x");
     }
 
     #[test]

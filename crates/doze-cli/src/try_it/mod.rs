@@ -23,7 +23,7 @@ use private::Private;
 use crate::app::{self, App};
 use crate::commands::{ago, brief_text, entry, import_all, import_line, joined, parts};
 use crate::error::{CommandError, CommandResult};
-use crate::screen::{Screen, count, fit, one_line, short_ids};
+use crate::screen::{Screen, count, fit, one_line, short_ids, tilde};
 use crate::setup::agent_folders;
 
 /// Days of an agent's past that are read first; all of it is read when there is nothing in them.
@@ -75,22 +75,12 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
         app.draw(|screen| screen.document(&document))?;
     }
     tell(app, "\nKeep it:      doze setup, which shows first what it would write")?;
-    tell(app, "Look closer:  doze up && doze import, then  doze list  and  doze why ID")?;
+    tell(app, "Look closer:  doze up && doze import && doze dream, then  doze why ID")?;
     Ok(Exit::Done)
 }
 
 fn tell(app: &App, line: &str) -> io::Result<()> {
     if app.is_json() { Ok(()) } else { app.say(line) }
-}
-
-/// A path as people write it: with `~` for their home.
-fn tilde(path: &Path) -> String {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    match home.and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
-    }
 }
 
 struct Trial {

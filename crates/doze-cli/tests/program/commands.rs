@@ -215,6 +215,17 @@ fn texts_for_agents_are_printed_alone() {
 }
 
 #[test]
+fn an_empty_text_is_told_beside_the_text() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(&home, |_, _| json!({"text": "", "tokens": 0, "memories": []}));
+    let ran = home.run(&["brief"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.starts_with("doze: there is nothing to tell here yet\n"), "{}", ran.stderr);
+    let ran = home.run(&["brief", "--json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+}
+
+#[test]
 fn a_dream_tells_what_and_why() {
     let home = Home::new();
     let mut after = memory();
