@@ -124,9 +124,13 @@ impl Parts {
             newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
         let names_a_thing = numbers_differ && (self.numbers_name || newer.numbers_name);
         let subject_differs = identifiers_differ && !(self.identifiers_last && newer.identifiers_last);
+        // A text that only lost its "before X" is a torn line, not a new statement.
+        let is_order = |item: &String| item.starts_with("before") || item.starts_with("after");
+        let loses_order = self.polarity.iter().any(is_order) && !newer.polarity.iter().any(is_order);
         let reordered = polarity_differs && self.words == newer.words && self.turned_down.is_empty();
         if names_differ
             || loses_detail
+            || loses_order
             || names_a_thing
             || subject_differs
             || reordered

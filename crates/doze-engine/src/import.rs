@@ -166,7 +166,10 @@ fn collect(path: &Path, depth: usize, since: Option<Timestamp>, files: &mut Vec<
     }
     let is_named = depth == 0;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    if (is_named || ENDINGS.contains(&ending)) && since.is_none_or(|since| changed_since(path, since)) {
+    if path.is_file()
+        && (is_named || ENDINGS.contains(&ending))
+        && since.is_none_or(|since| changed_since(path, since))
+    {
         files.push(path.to_path_buf());
     }
 }

@@ -70,6 +70,9 @@ impl Engine {
     pub fn backup(&self, to: &Path) -> Result<Backup, EngineError> {
         let failed =
             || EngineError::new(Problem::Unavailable, format!("cannot write the backup {}", to.display()));
+        if !to.is_absolute() {
+            return Err(EngineError::invalid("path must be absolute: the daemon stands elsewhere"));
+        }
         if to.exists() {
             return Err(
                 EngineError::refused(format!("{} exists already", to.display())).hint("name another file")

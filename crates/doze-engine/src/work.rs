@@ -5,6 +5,7 @@ use doze_core::{redact, text};
 use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::Timestamp;
 
+use crate::names::{check_agent, check_name, safe_agent, safe_name};
 use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
@@ -52,6 +53,14 @@ impl Engine {
     pub fn set_work(&self, owner: &OwnerId, request: &WorkRequest) -> Result<WorkState, EngineError> {
         self.note_activity();
         let agent = request.agent.clone().ok_or_else(|| EngineError::invalid("agent is missing"))?;
+        check_agent(&agent)?;
+        let agent = safe_agent(agent);
+        let request = &WorkRequest {
+            session: request.session.as_deref().map(safe_name),
+            reader: Reader { cwd: request.reader.cwd.as_deref().map(safe_name), ..request.reader.clone() },
+            ..request.clone()
+        };
+        check_name("session", request.session.as_deref().unwrap_or(""))?;
         let place = match (&request.reader.project, &request.reader.cwd) {
             (None, Some(cwd)) => Some(self.project_of(owner, cwd)?),
             _ => self.place_of_reader(owner, &request.reader)?,

@@ -102,6 +102,9 @@ impl std::fmt::Display for ErrorKind {
     }
 }
 
+/// Characters of a message at most: it may name what the caller sent, not send it back.
+const MESSAGE_CHARS_MAX: usize = 600;
+
 /// An error as the other side sees it: `{code, message, data: {kind, hint}}`.
 ///
 /// `message` is for the caller and never holds memory text or secrets; details stay in the daemon's log.
@@ -126,7 +129,7 @@ impl WireError {
         Self {
             code: kind.code(),
             kind,
-            message: message.into(),
+            message: clip(&message.into(), MESSAGE_CHARS_MAX),
             hint: kind.default_hint().to_owned(),
             protocol: None,
         }

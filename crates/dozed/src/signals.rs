@@ -1,8 +1,10 @@
 //! Signals, each turned into one call.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 
 /// What a signal asks for.
@@ -18,6 +20,8 @@ pub(crate) enum Request {
 
 /// Calls `act` from a thread of its own for every signal, until the handle is closed. The thread sleeps in between.
 pub(crate) fn watch(mut act: impl FnMut(Request) + Send + 'static) -> io::Result<Handle> {
+    // A file that may not grow is a full disk, which the store tells; the signal beside it would end the process.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGQUIT, SIGHUP])?;
     let handle = signals.handle();
     std::thread::Builder::new().name("signals".into()).spawn(move || {

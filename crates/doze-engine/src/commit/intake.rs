@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use doze_core::model::{Event, EventId, EventKind, Origin, TaskRef};
 use doze_core::{injected, redact, text};
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::CommitRequest;
+use crate::names::MAX_NAME_BYTES;
 
 /// Characters kept of one prompt or answer, of a tool's input, and of its output (head and tail).
 const MAX_TEXT: usize = 64 * 1024;
@@ -32,8 +34,8 @@ pub(super) struct Intake {
 impl Intake {
     /// Cleans what a request brings. A run that brings only its output has it stored as an answer, so that what is
     /// learned from it has a source.
-    pub(super) fn of(request: &CommitRequest, redacted: &mut BTreeMap<String, u64>) -> Self {
-        let mut gate = Gate { redacted };
+    pub(super) fn of(request: &CommitRequest, now: Timestamp, redacted: &mut BTreeMap<String, u64>) -> Self {
+        let mut gate = Gate { redacted, latest: latest(now) };
         let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
         let skipped = (request.events.len() - events.len()) as u64;
         let summary =
@@ -68,16 +70,20 @@ impl Intake {
 }
 
 /// One event, fit to be stored; `None` when nothing worth storing is left.
-pub(super) fn clean_event(event: &Event, redacted: &mut BTreeMap<String, u64>) -> Option<Event> {
-    Gate { redacted }.event(event)
+pub(super) fn clean_event(
+    event: &Event,
+    now: Timestamp,
+    redacted: &mut BTreeMap<String, u64>,
+) -> Option<Event> {
+    Gate { redacted, latest: latest(now) }.event(event)
 }
 
 /// A task, fit to be stored.
 pub(super) fn clean_task(task: Option<&TaskRef>) -> Option<TaskRef> {
     let mut ignored = BTreeMap::new();
-    let mut gate = Gate { redacted: &mut ignored };
+    let mut gate = Gate { redacted: &mut ignored, latest: Timestamp::MAX };
     task.map(|task| TaskRef {
-        id: gate.text(&text::one_line(&task.id), super::MAX_ID_BYTES),
+        id: gate.text(&text::one_line(&task.id), MAX_NAME_BYTES),
         title: gate.text(&text::one_line(&task.title), MAX_PATH),
         spec: gate.text(&task.spec, MAX_TEXT),
         prompt: gate.text(&task.prompt, MAX_TEXT),
@@ -86,6 +92,13 @@ pub(super) fn clean_task(task: Option<&TaskRef>) -> Option<TaskRef> {
 
 struct Gate<'a> {
     redacted: &'a mut BTreeMap<String, u64>,
+    /// An event that claims to be later is one without a time.
+    latest: Timestamp,
+}
+
+/// A day ahead: clocks differ, but nothing happens next year.
+fn latest(now: Timestamp) -> Timestamp {
+    now.checked_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX)
 }
 
 impl Gate<'_> {
@@ -94,6 +107,7 @@ impl Gate<'_> {
             return None;
         }
         let mut out = event.clone();
+        out.at = event.at.filter(|at| *at <= self.latest);
         out.text = match event.kind {
             EventKind::Prompt | EventKind::Answer | EventKind::Notice => self.said(&event.text),
             _ => self.text(&event.text, MAX_TEXT),
@@ -110,9 +124,13 @@ impl Gate<'_> {
         if is_empty {
             return None;
         }
-        if out.id.as_str().is_empty() || out.id.as_str().len() > super::MAX_ID_BYTES {
+        let is_secret = !redact::redact(out.id.as_str()).hits.is_empty();
+        if out.id.as_str().is_empty() || out.id.as_str().len() > MAX_NAME_BYTES || is_secret {
             let at = out.at.map(|at| at.as_millisecond().to_string()).unwrap_or_default();
-            out.id = made_id(out.kind.as_str(), &format!("{at}\0{}\0{}", event.id, out.text));
+            out.id = made_id(
+                out.kind.as_str(),
+                &format!("{at}\0{}\0{}", if is_secret { "" } else { event.id.as_str() }, out.text),
+            );
         }
         Some(out)
     }

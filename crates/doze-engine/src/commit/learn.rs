@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use doze_core::duplicate::{Parts, Relation};
 use doze_core::facts::{self, FactCandidate};
 use doze_core::injected;
 use doze_core::model::{
@@ -55,10 +56,19 @@ impl Work<'_> {
             return Ok((set, FactCounts::default()));
         }
         let shown = engine.shown_in(snapshot, self.owner, Some(&session.key.session))?;
+        let mut told: Vec<Parts> = Vec::new();
+        for id in &shown {
+            let memory = snapshot.memory(self.owner, &MemoryId::new(id.clone()))?;
+            told.extend(memory.map(|memory| Parts::of(promote::text_of(&memory))));
+        }
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
         for Earlier { first, at, candidate } in candidates {
-            if engine.is_forgotten(snapshot, self.owner, &candidate.text)? {
+            // The agent repeats what it was told, in whatever words (ruling 7).
+            let words = Parts::of(&candidate.text);
+            let is_echo = candidate.origin == Origin::Agent
+                && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);
+            if is_echo || engine.is_forgotten(snapshot, self.owner, &candidate.text)? {
                 continue;
             }
             let ordinal = first + candidate.event.unwrap_or_default() as u64;

@@ -20,13 +20,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::names::{check_agent, check_given, check_name, check_path, safe_agent, safe_name};
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError};
 use intake::Intake;
 pub use preview::{Preview, SessionListRequest};
 
-/// Longest session id, commit id or agent id, in bytes.
-pub(crate) const MAX_ID_BYTES: usize = 512;
 /// Events read back to summarise a session: the newest ones (S1.9).
 const SUMMARY_EVENTS: u64 = 5_000;
 /// Bytes read back at most, and events read back at once.
@@ -151,6 +150,7 @@ struct Receipt {
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
+        let request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
         let mut redacted = BTreeMap::new();
@@ -166,7 +166,7 @@ impl Engine {
         }
         let place = self.project_of(owner, &request.cwd)?;
         let work = Work { engine: self, owner, place: &place, request: &request };
-        let intake = Intake::of(&request, &mut redacted);
+        let intake = Intake::of(&request, self.now(), &mut redacted);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
@@ -185,6 +185,7 @@ impl Engine {
 
     /// Ends a turn or a session: events, summary, facts, promotion, and the work state cleared in the same step.
     pub fn commit(&self, owner: &OwnerId, mut request: CommitRequest) -> Result<CommitAnswer, EngineError> {
+        request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
         if let Some(reason) = self.capture_refusal(owner, &request)? {
@@ -201,7 +202,7 @@ impl Engine {
         if request.transcript.is_some() {
             tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut redacted)?;
         }
-        let mut intake = Intake::of(&request, &mut redacted);
+        let mut intake = Intake::of(&request, self.now(), &mut redacted);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work { engine: self, owner, place: &place, request: &request };
         let (seq, (facts, events, summary, extraction)) =
@@ -330,7 +331,7 @@ impl Work<'_> {
         session.task = intake::clean_task(request.task.as_ref()).or(session.task);
         session.team = request.team.clone().or(session.team);
         if let Some(transcript) = &request.transcript {
-            session.transcript = Some(transcript.path.clone());
+            session.transcript = Some(safe_name(&transcript.path));
         }
         Ok(session)
     }
@@ -515,28 +516,24 @@ impl Work<'_> {
 }
 
 fn check(request: &CommitRequest) -> Result<(), EngineError> {
-    let bounded = [
-        ("session", &request.session),
-        ("agent.id", &request.agent.id.as_str().to_owned()),
-        ("agent.harness", &request.agent.harness),
-        ("commit_id", request.commit_id.as_ref().unwrap_or(&request.session)),
-    ]
-    .map(|(name, value)| (name, value.clone()));
-    for (name, value) in bounded {
-        if value.len() > MAX_ID_BYTES {
-            return Err(EngineError::invalid(format!("{name} is longer than {MAX_ID_BYTES} bytes")));
-        }
-        if value.contains(['\0', '\n', '\r']) {
-            return Err(EngineError::invalid(format!("{name} holds a control character")));
-        }
+    check_given("session", &request.session)?;
+    check_agent(&request.agent)?;
+    check_path("cwd", &request.cwd)?;
+    check_name("commit_id", request.commit_id.as_deref().unwrap_or(""))?;
+    check_name("team", request.team.as_deref().unwrap_or(""))?;
+    check_path("transcript.path", request.transcript.as_ref().map_or("", |transcript| &transcript.path))
+}
+
+/// A caller may put a secret even into a name; it never reaches the disk there either.
+fn without_secret_names(request: CommitRequest) -> CommitRequest {
+    CommitRequest {
+        session: safe_name(&request.session),
+        commit_id: request.commit_id.as_deref().map(safe_name),
+        agent: safe_agent(request.agent),
+        cwd: safe_name(&request.cwd),
+        team: request.team.as_deref().map(safe_name),
+        ..request
     }
-    if request.session.is_empty() {
-        return Err(EngineError::invalid("session is empty"));
-    }
-    if request.agent.id.as_str().is_empty() {
-        return Err(EngineError::invalid("agent is empty"));
-    }
-    Ok(())
 }
 
 fn session_key(request: &CommitRequest) -> SessionKey {

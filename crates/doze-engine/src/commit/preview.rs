@@ -1,6 +1,6 @@
 //! Reading a session file without storing anything, and listing what is stored of sessions.
 
-use std::fs::File;
+use std::path::Path;
 
 use doze_core::model::{AgentId, Event, OwnerId, Session};
 use doze_store::{SessionCursor, SessionFilter};
@@ -8,6 +8,7 @@ use doze_transcript::{Limits, Report, read};
 use jiff::Timestamp;
 
 use crate::Resolved;
+use crate::files::open_regular;
 use crate::memory::Page;
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
@@ -53,15 +54,13 @@ impl Engine {
         with_events: bool,
     ) -> Result<Preview, EngineError> {
         let cannot = || EngineError::new(Problem::Invalid, format!("cannot read the session file {path}"));
-        let file = File::open(path).map_err(|error| cannot().caused_by(error))?;
-        if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-            return Err(EngineError::invalid(format!("{path} is not a file")));
-        }
+        let file = open_regular(Path::new(path)).map_err(|error| cannot().caused_by(error))?;
+        let now = self.now();
         let mut events = Vec::new();
         let mut ignored = std::collections::BTreeMap::new();
         let mut keep = |event: Event| {
             if with_events && events.len() < MAX_EVENTS {
-                events.extend(super::intake::clean_event(&event, &mut ignored));
+                events.extend(super::intake::clean_event(&event, now, &mut ignored));
             }
         };
         let mut report =

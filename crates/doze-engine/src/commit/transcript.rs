@@ -1,7 +1,6 @@
 //! Reading a session file as far as it has grown: bounded memory, a piece at a time, safe to repeat.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
@@ -14,6 +13,8 @@ use jiff::Timestamp;
 use super::intake::clean_event;
 use super::learn::dated_facts;
 use super::{CommitRequest, EventCounts, Work, session_key};
+use crate::files::open_regular;
+use crate::names::safe_name;
 use crate::project::Resolved;
 use crate::{Engine, EngineError, Problem};
 
@@ -60,11 +61,11 @@ impl Engine {
             // The harness may not have written it yet, or keeps none; what the call itself brought still counts.
             return Ok(Tail::default());
         };
-        let file = File::open(&path).map_err(|error| {
+        let file = open_regular(&path).map_err(|error| {
             EngineError::new(Problem::Invalid, format!("cannot read the transcript {}", path.display()))
                 .caused_by(error)
         })?;
-        let cursor_key = session_aux_key(&session_key(request), &path.to_string_lossy());
+        let cursor_key = session_aux_key(&session_key(request), &safe_name(&path.to_string_lossy()));
         let before = self.store().snapshot()?.aux(owner, Family::Cursor, &cursor_key)?;
         let before: Option<Cursor> = before.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let mut pieces = Pieces {
@@ -96,7 +97,9 @@ impl Engine {
             }
         };
         let mut cursor = report.cursor;
-        if let Some(answer) = cursor.release_answer().and_then(|event| clean_event(&event, redacted)) {
+        if let Some(answer) =
+            cursor.release_answer().and_then(|event| clean_event(&event, self.now(), redacted))
+        {
             events.push(answer);
         }
         if report.meta.subagent && request.kind.is_none() {
@@ -134,7 +137,7 @@ impl Pieces<'_> {
         if self.failed.is_some() {
             return;
         }
-        let Some(event) = clean_event(&event, self.redacted) else {
+        let Some(event) = clean_event(&event, self.engine.now(), self.redacted) else {
             self.counts.skipped += 1;
             return;
         };

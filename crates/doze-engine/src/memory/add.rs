@@ -10,6 +10,7 @@ use doze_core::{redact, text};
 use doze_store::{ChangeSet, Snapshot};
 
 use super::{MAX_BODY, MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_TOPIC};
+use crate::names::check_agent;
 use crate::recall::Reader;
 use crate::{Engine, EngineError};
 
@@ -137,6 +138,9 @@ impl Engine {
     /// Adds a memory, or confirms, replaces or merges the one it speaks of.
     pub fn add(&self, owner: &OwnerId, request: &MemoryRequest) -> Result<Added, EngineError> {
         self.note_activity();
+        if let Some(agent) = &request.agent {
+            check_agent(agent)?;
+        }
         let body = Cleaned::body(&request.body)?;
         let mut redacted = body.redacted;
         let title = match &request.title {

@@ -1,9 +1,21 @@
 //! What a git repository says about its identity. git is only read: no hook, pager, helper or transport that a
 //! repository names is ever run, `GIT_*` variables are ignored, and nothing in `.git` is written.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::UNIX_EPOCH;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, UNIX_EPOCH};
+
+use doze_core::redact;
+
+use crate::files::read_start;
+
+/// Bytes read of a file of git's.
+const MAX_GIT_FILE: u64 = 1024 * 1024;
+/// How long git may take to name the first commits, and bytes it may say.
+const GIT_TIME: Duration = Duration::from_secs(2);
+const MAX_GIT_OUTPUT: u64 = 64 * 1024;
 
 /// The identity of a repository as far as it can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +38,7 @@ pub(super) struct Repository {
 pub(super) fn find(folder: &Path) -> Option<Repository> {
     let (top, git_dir) = folder.ancestors().find_map(|dir| Some((dir.to_path_buf(), git_dir_of(dir)?)))?;
     let common = common_dir(&git_dir);
-    let config = std::fs::read_to_string(common.join("config")).unwrap_or_default();
+    let config = read_start(&common.join("config"), MAX_GIT_FILE);
     let shallow = common.join("shallow").exists();
     Some(Repository {
         top: top.to_string_lossy().into_owned(),
@@ -45,7 +57,7 @@ fn git_dir_of(dir: &Path) -> Option<PathBuf> {
         return dot_git.canonicalize().ok();
     }
     if dot_git.is_file() {
-        let text = std::fs::read_to_string(&dot_git).ok()?;
+        let text = read_start(&dot_git, MAX_GIT_FILE);
         let named = text.lines().next()?.strip_prefix("gitdir:")?.trim();
         return dir.join(named).canonicalize().ok().filter(|git_dir| git_dir.join("HEAD").is_file());
     }
@@ -54,8 +66,8 @@ fn git_dir_of(dir: &Path) -> Option<PathBuf> {
 }
 
 fn common_dir(git_dir: &Path) -> PathBuf {
-    std::fs::read_to_string(git_dir.join("commondir"))
-        .ok()
+    Some(read_start(&git_dir.join("commondir"), MAX_GIT_FILE))
+        .filter(|text| !text.trim().is_empty())
         .and_then(|text| git_dir.join(text.trim()).canonicalize().ok())
         .unwrap_or_else(|| git_dir.to_path_buf())
 }
@@ -66,13 +78,19 @@ fn deciding_remote(config: &str, top: &Path) -> Option<String> {
     let mut remotes = std::collections::BTreeMap::new();
     let mut current: Option<String> = None;
     for line in config.lines().map(str::trim) {
-        if let Some(section) = line.strip_prefix('[') {
-            current =
-                section.strip_prefix("remote \"").and_then(|rest| rest.split('"').next()).map(str::to_owned);
-        } else if let (Some(name), Some((key, value))) = (&current, line.split_once('='))
+        let entry = match line.strip_prefix('[').and_then(|section| section.split_once(']')) {
+            Some((section, rest)) => {
+                let name = section.strip_prefix("remote \"").and_then(|rest| rest.strip_suffix('"'));
+                current = name.map(str::to_owned);
+                rest
+            }
+            None => line,
+        };
+        if let (Some(name), Some((key, value))) = (&current, entry.split_once('='))
             && key.trim().eq_ignore_ascii_case("url")
         {
-            remotes.entry(name.clone()).or_insert_with(|| value.trim().trim_matches('"').to_owned());
+            let value = value.split([' ', '\t']).find(|part| !part.is_empty()).unwrap_or_default();
+            remotes.entry(name.clone()).or_insert_with(|| value.trim_matches('"').to_owned());
         }
     }
     let url = remotes.remove("origin").or_else(|| remotes.into_values().next())?;
@@ -90,11 +108,14 @@ fn normalise_remote(url: &str, top: &Path) -> String {
             _ => return local_remote(url, top),
         },
     };
-    let (host, path) = without_scheme.split_once('/').unwrap_or((&without_scheme, ""));
-    let host = host.rsplit('@').next().unwrap_or(host);
+    // Credentials may stand in front of the host, in a query and in the path: none of them names the repository.
+    let without_scheme = without_scheme.rsplit('@').next().unwrap_or_default();
+    let without_scheme = without_scheme.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = without_scheme.split_once('/').unwrap_or((without_scheme, ""));
     let host = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
     let path = path.trim_matches('/');
-    format!("{host}/{}", path.strip_suffix(".git").unwrap_or(path))
+    let name = format!("{host}/{}", path.strip_suffix(".git").unwrap_or(path));
+    redact::redact(&name).text.into_owned()
 }
 
 fn local_remote(path: &str, top: &Path) -> String {
@@ -112,7 +133,7 @@ fn root_commits(git_dir: &Path) -> Vec<String> {
             command.env_remove(name);
         }
     }
-    let output = command
+    let child = command
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
@@ -124,11 +145,24 @@ fn root_commits(git_dir: &Path) -> Vec<String> {
         .arg("--git-dir")
         .arg(git_dir)
         .args(["rev-list", "--max-parents=0", "HEAD", "--"])
+        .env("GIT_ALLOW_PROTOCOL", "none")
         .stdin(Stdio::null())
         .stderr(Stdio::null())
-        .output();
-    let Ok(output) = output else { return Vec::new() };
-    let text = String::from_utf8_lossy(&output.stdout);
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else { return Vec::new() };
+    let (said, hears) = sync_channel(1);
+    if let Some(stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stdout.take(MAX_GIT_OUTPUT).read_to_string(&mut text);
+            let _ = said.send(text);
+        });
+    }
+    // Something in the repository may hold git up for ever; then its history stays unknown.
+    let text = hears.recv_timeout(GIT_TIME).unwrap_or_default();
+    let _ = child.kill();
+    let _ = child.wait();
     let mut roots: Vec<String> = text.lines().map(str::to_owned).filter(|line| line.len() >= 40).collect();
     roots.sort();
     roots

@@ -105,14 +105,25 @@ fn recognise_repository<E>(
     Ok(None)
 }
 
-/// A folder that once held another repository: both know their root commits and share none, and the remotes differ.
+/// A folder that once held another repository. Where both know their first commits, none in common and no remote in
+/// common tells. Where they do not (before the first commit, in a shallow clone), another `.git` folder without a
+/// remote in common tells: a clone whose remote is renamed keeps its folder.
 fn is_another_repository(project: &Project, repository: &Repository) -> bool {
-    let mut known_roots = with_prefix(project, "root:").peekable();
-    if known_roots.peek().is_none() || repository.roots.is_empty() {
+    if shares_remote(project, repository) || shares_root(project, repository) {
         return false;
     }
-    let shares_root = known_roots.any(|root| repository.roots.iter().any(|own| own == root));
-    !shares_root && !shares_remote(project, repository)
+    let knows_roots = with_prefix(project, "root:").next().is_some() && !repository.roots.is_empty();
+    let was_repository = with_prefix(project, "dir:").next().is_some();
+    let knows_files = with_prefix(project, "file:").next().is_some() && repository.file_identity.is_some();
+    knows_roots || (was_repository && knows_files && !shares_file(project, repository))
+}
+
+fn shares_root(project: &Project, repository: &Repository) -> bool {
+    with_prefix(project, "root:").any(|root| repository.roots.iter().any(|own| own == root))
+}
+
+fn shares_file(project: &Project, repository: &Repository) -> bool {
+    repository.file_identity.as_ref().is_some_and(|own| with_prefix(project, "file:").any(|file| file == own))
 }
 
 /// The same history with another remote.

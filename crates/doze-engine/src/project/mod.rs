@@ -13,6 +13,7 @@ use doze_core::model::{OwnerId, Project, ProjectId, uuid_v7};
 use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::names::check_path;
 use crate::{Engine, EngineError, lock};
 use identity::Place;
 pub use upkeep::ProjectCard;
@@ -55,14 +56,22 @@ impl Resolved {
 
 /// Answers about folders, kept for a few seconds.
 #[derive(Debug, Default)]
-pub(crate) struct Cache(Mutex<HashMap<(OwnerId, String), (Timestamp, Resolved)>>);
+pub(crate) struct Cache(Mutex<HashMap<(OwnerId, String), Seen>>);
+
+/// An answer, when it was found, and the `.git` it was found with.
+#[derive(Debug)]
+struct Seen {
+    at: Timestamp,
+    git: Option<String>,
+    resolved: Resolved,
+}
 
 impl Cache {
     fn get(&self, owner: &OwnerId, cwd: &str, now: Timestamp) -> Option<Resolved> {
         let entries = lock(&self.0);
-        let (at, resolved) = entries.get(&(owner.clone(), cwd.to_owned()))?;
-        let age = now.duration_since(*at).abs();
-        (age < SignedDuration::from_secs(CACHE_SECONDS)).then(|| resolved.clone())
+        let seen = entries.get(&(owner.clone(), cwd.to_owned()))?;
+        let is_young = now.duration_since(seen.at).abs() < SignedDuration::from_secs(CACHE_SECONDS);
+        (is_young && seen.git == git_stamp(&seen.resolved)).then(|| seen.resolved.clone())
     }
 
     fn put(&self, owner: &OwnerId, cwd: &str, now: Timestamp, resolved: &Resolved) {
@@ -70,12 +79,18 @@ impl Cache {
         if entries.len() >= CACHE_FOLDERS {
             entries.clear();
         }
-        entries.insert((owner.clone(), cwd.to_owned()), (now, resolved.clone()));
+        let seen = Seen { at: now, git: git_stamp(resolved), resolved: resolved.clone() };
+        entries.insert((owner.clone(), cwd.to_owned()), seen);
     }
 
     pub(crate) fn clear(&self) {
         lock(&self.0).clear();
     }
+}
+
+/// What tells that another repository has come to stand in the same folder.
+fn git_stamp(resolved: &Resolved) -> Option<String> {
+    git::file_identity(&Path::new(&resolved.top).join(".git"))
 }
 
 impl Engine {
@@ -90,6 +105,7 @@ impl Engine {
     }
 
     fn resolve(&self, owner: &OwnerId, cwd: &str, mint: bool) -> Result<Resolved, EngineError> {
+        check_path("cwd", cwd)?;
         let now = self.now();
         if let Some(resolved) = self.inner.folders.get(owner, cwd, now)
             && (resolved.project.is_some() || !mint)
@@ -174,11 +190,19 @@ fn seen_at<E>(
     place: &Place,
     by_alias: &mut dyn FnMut(&str) -> Result<Option<Project>, E>,
 ) -> Result<Project, E> {
-    for alias in place.aliases() {
+    let aliases = place.aliases();
+    let is_same_clone =
+        aliases.iter().any(|alias| alias.starts_with("file:") && project.aliases.contains(alias));
+    for alias in aliases {
         if project.aliases.contains(&alias) {
             continue;
         }
         let is_folder = alias.starts_with("dir:") || alias.starts_with("path:");
+        // A second remote is the project's own only in the very clone that had the first.
+        let has_remote = project.aliases.iter().any(|known| known.starts_with("remote:"));
+        if alias.starts_with("remote:") && has_remote && !is_same_clone {
+            continue;
+        }
         if is_folder || by_alias(&alias)?.is_none_or(|other| other.id == project.id) {
             project.aliases.push(alias);
         }

@@ -7,6 +7,9 @@ use std::path::{Component, Path, PathBuf};
 pub(super) fn normalise(cwd: &str) -> String {
     let unix = from_drive(cwd.trim());
     let path = Path::new(&unix);
+    if !path.is_absolute() {
+        return unix;
+    }
     let resolved = path.canonicalize().unwrap_or_else(|_| lexical(path));
     let text = resolved.to_string_lossy().into_owned();
     if text.len() > 1 { text.trim_end_matches('/').to_owned() } else { text }
@@ -38,11 +41,17 @@ fn lexical(path: &Path) -> PathBuf {
     out
 }
 
+/// Folders of the system, in which plain folders are nobody's projects.
+const SYSTEM_FOLDERS: &[&str] = &["/proc", "/sys", "/dev", "/run", "/etc", "/private/tmp", "/var/folders"];
+
 /// Whether a plain folder (no git work tree) can be a project: `/`, home folders, temporary folders and relative
 /// names cannot. A temporary folder is a temp root or a folder made directly in one.
 pub(super) fn may_be_project(folder: &str, home: Option<&str>, temp_roots: &[String]) -> bool {
     let path = Path::new(folder);
     if !path.is_absolute() || path.parent().is_none() || home == Some(folder) {
+        return false;
+    }
+    if SYSTEM_FOLDERS.iter().any(|system| is_within(folder, system)) {
         return false;
     }
     let parent = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();

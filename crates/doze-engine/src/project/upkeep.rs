@@ -4,6 +4,7 @@ use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope};
 use doze_store::{ChangeSet, SessionFilter, Snapshot, Subject};
 
 use super::{paths, seen_at};
+use crate::names::check_path;
 use crate::{Engine, EngineError};
 
 /// Sessions moved in one change set.
@@ -75,6 +76,7 @@ impl Engine {
     /// Tells that a project's folder is another one now.
     pub fn move_project(&self, owner: &OwnerId, name: &str, to: &str) -> Result<Project, EngineError> {
         let mut project = self.find_project(owner, name)?;
+        check_path("path", to)?;
         let folder = paths::normalise(to);
         let place = self
             .place_of(&folder)
@@ -103,6 +105,7 @@ impl Engine {
     /// several, and makes it a project of its own.
     pub fn split_project(&self, owner: &OwnerId, name: &str, folder: &str) -> Result<Project, EngineError> {
         let mut project = self.find_project(owner, name)?;
+        check_path("path", folder)?;
         let folder = paths::normalise(folder);
         let place = self
             .place_of(&folder)

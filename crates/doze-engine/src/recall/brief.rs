@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Reader, Told};
+use crate::files::read_start;
+use crate::names::{check_name, safe_name};
 use crate::project::Resolved;
 use crate::recall::search::SearchRequest;
 use crate::task::TaskStatus;
@@ -25,6 +27,8 @@ const MAX_INSTRUCTION_BYTES: u64 = 256 * 1024;
 const OPEN_ITEM_SESSIONS: usize = 5;
 /// Files looked at on disk for one brief, so that a slow disk cannot hold it up.
 const MAX_FILE_CHECKS: usize = 200;
+/// Where the injection into a session without a name is kept.
+const NO_SESSION: &str = "-";
 /// Hits given for one prompt.
 const PROMPT_HITS: usize = 5;
 /// Memories with a smaller share of the best hit's score are not given for a prompt.
@@ -60,6 +64,7 @@ impl Engine {
         if request.inject {
             self.note_activity();
         }
+        check_name("session", request.session.as_deref().unwrap_or(""))?;
         let Some(place) = self.place_of_reader(owner, &request.reader)? else {
             return Ok(Told::default());
         };
@@ -69,7 +74,8 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         if request.inject && request.source.as_deref() == Some("resume") {
             // A resumed session still has the text it was given.
-            let session = request.session.as_deref().unwrap_or_default();
+            let session =
+                request.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(NO_SESSION);
             if snapshot.aux(owner, Family::Injection, session)?.is_some() {
                 return Ok(Told::default());
             }
@@ -88,7 +94,8 @@ impl Engine {
             max_tokens: request.budget.unwrap_or(self.switches().brief_tokens),
         });
         if request.inject && !told.text.is_empty() {
-            self.remember_injection(owner, request.session.as_deref(), &place, &told)?;
+            let session = request.session.as_deref().map(safe_name);
+            self.remember_injection(owner, session.as_deref(), &place, &told)?;
         }
         Ok(told)
     }
@@ -120,6 +127,7 @@ impl Engine {
         prompt: &str,
     ) -> Result<Told, EngineError> {
         self.note_activity();
+        check_name("session", session.unwrap_or(""))?;
         let Some(place) = self.place_of_reader(owner, reader)?.filter(|_| self.switches().prompt_search)
         else {
             return Ok(Told::default());
@@ -169,7 +177,7 @@ impl Engine {
         owner: &OwnerId,
         session: Option<&str>,
     ) -> Result<HashSet<String>, EngineError> {
-        let Some(session) = session else { return Ok(HashSet::new()) };
+        let Some(session) = session.filter(|session| !session.is_empty()) else { return Ok(HashSet::new()) };
         let injection = snapshot.aux(owner, Family::Injection, session)?.and_then(|bytes| read(&bytes));
         Ok(injection.map(|injection| injection.memories.into_iter().collect()).unwrap_or_default())
     }
@@ -193,7 +201,7 @@ impl Engine {
         told: &Told,
     ) -> Result<(), EngineError> {
         let snapshot = self.store().snapshot()?;
-        let key = session.unwrap_or("");
+        let key = session.filter(|session| !session.is_empty()).unwrap_or(NO_SESSION);
         let mut memories: Vec<String> = self.shown_in(&snapshot, owner, session)?.into_iter().collect();
         memories.extend(told.memories.iter().map(|id| id.as_str().to_owned()));
         memories.sort();
@@ -272,7 +280,6 @@ fn open_items(snapshot: &Snapshot, owner: &OwnerId, place: &Resolved) -> Result<
 
 /// The texts the agent reads anyway: instruction files at the top of the work tree and in the folder it starts in.
 fn instructions(place: &Resolved) -> String {
-    use std::io::Read as _;
     let mut folders = vec![place.top.clone()];
     if !place.subfolder.is_empty() {
         folders.push(format!("{}/{}", place.top, place.subfolder));
@@ -280,11 +287,9 @@ fn instructions(place: &Resolved) -> String {
     let mut text = String::new();
     for folder in folders {
         for name in INSTRUCTION_FILES {
-            let Ok(file) = std::fs::File::open(Path::new(&folder).join(name)) else { continue };
-            let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
-            let mut bytes = Vec::new();
-            if is_file && file.take(MAX_INSTRUCTION_BYTES).read_to_end(&mut bytes).is_ok() {
-                text.push_str(&String::from_utf8_lossy(&bytes));
+            let said = read_start(&Path::new(&folder).join(name), MAX_INSTRUCTION_BYTES);
+            if !said.is_empty() {
+                text.push_str(&said);
                 text.push('\n');
             }
         }
