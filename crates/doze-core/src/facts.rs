@@ -95,7 +95,8 @@ fn judge(sentence: &str, source: &FactSource<'_>) -> Option<FactCandidate> {
     if !trusted && (rule.kind != Kind::Lesson || DIRECTIVE.is_match(&sentence)) {
         return None;
     }
-    if source.origin != Origin::Person && OF_THE_MOMENT.is_match(&sentence[found.clone()]) {
+    let of_the_moment = OF_THE_MOMENT.is_match(&sentence[found.clone()]) || OF_THE_MOMENT.is_match(&sentence);
+    if source.origin != Origin::Person && of_the_moment {
         return None;
     }
     let text = fact_text(&sentence, rule, found);
