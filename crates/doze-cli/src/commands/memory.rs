@@ -329,7 +329,7 @@ pub(crate) fn ask(question: &str) -> Result<String, CommandError> {
 pub(crate) struct ForgetArgs {
     /// The memory's id
     id: Option<String>,
-    /// This session's events and summary
+    /// The events and the summary of one session
     #[arg(long)]
     session: Option<String>,
     /// Everything of this project
