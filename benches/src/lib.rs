@@ -9,17 +9,15 @@ use doze_tests::{Home, until};
 use jiff::Timestamp;
 use serde_json::json;
 
-/// How many memories a well-used home has.
-pub const MEMORIES: u64 = 100_000;
 /// Memories written in one transaction while a home is filled.
 const BATCH: u64 = 1_000;
 
-/// A home with [`MEMORIES`] memories of the user, their vectors and a finished index; no daemon runs in it.
-pub fn used_home() -> Home {
+/// A home with so many memories of the user, their vectors and a finished index; no daemon runs in it.
+pub fn used_home(memories: u64) -> Home {
     let home = Home::new();
     let daemon = home.start();
     assert_eq!(daemon.terminate().code, Some(0));
-    fill(&home.doze_home().join("data/doze.redb"));
+    fill(&home.doze_home().join("data/doze.redb"), memories);
     let daemon = home.start();
     let mut client = home.client();
     until("the index to be made", || {
@@ -30,13 +28,13 @@ pub fn used_home() -> Home {
     home
 }
 
-fn fill(path: &Path) {
+fn fill(path: &Path, memories: u64) {
     let store = Store::open(path, Options::default()).expect("the daemon has ended");
     let model = RtenEmbedder::model_id();
     let name = format!("{}@{}", model.name, &model.sha256[..16]);
-    for first in (0..MEMORIES).step_by(BATCH as usize) {
+    for first in (0..memories).step_by(BATCH as usize) {
         let mut set = ChangeSet::new(owner().as_str().into());
-        for number in first..first + BATCH {
+        for number in first..memories.min(first + BATCH) {
             let memory = memory(number);
             let vectors = vec![direction(number, model.dim)];
             set = set.with(Change::PutVectors { doc: memory.id.to_string(), model: name.clone(), vectors });

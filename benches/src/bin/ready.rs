@@ -12,12 +12,12 @@ use serde_json::json;
 const STARTS: usize = 9;
 
 fn main() -> ExitCode {
-    let home = used_home();
+    let home = used_home(100_000);
     let (orderly, search) = median_of_starts(&home, |daemon| assert_eq!(daemon.terminate().code, Some(0)));
     let (killed, _) = median_of_starts(&home, Daemon::kill);
     let all = [
-        within("ready: first answer after an orderly end", orderly, 300.0, "ms"),
-        within("ready: first answer after kill -9", killed, 300.0, "ms"),
+        within("ready: first answer after an orderly end", orderly, 100.0, "ms"),
+        within("ready: first answer after kill -9", killed, 100.0, "ms"),
         within("ready: first search after that answer", search, 300.0, "ms"),
     ];
     if all.iter().all(|ok| *ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
