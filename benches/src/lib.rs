@@ -4,7 +4,7 @@ use std::path::Path;
 
 use doze_core::model::{Face, Kind, Memory, Scope, Source, Status, Verification, content_hash, uuid_v7};
 use doze_search::RtenEmbedder;
-use doze_store::{Change, ChangeSet, Options, Store};
+use doze_store::{Change, ChangeSet, Family, Options, Store};
 use doze_tests::{Home, until};
 use jiff::Timestamp;
 use serde_json::json;
@@ -38,6 +38,9 @@ fn fill(path: &Path, memories: u64) {
             let memory = memory(number);
             let vectors = vec![direction(number, model.dim)];
             set = set.with(Change::PutVectors { doc: memory.id.to_string(), model: name.clone(), vectors });
+            // Without knowing what a vector was made of, the daemon makes it again.
+            let made_of = format!("vector:{}", memory.id);
+            set = set.put_aux(Family::Other, made_of, memory.content_hash.as_bytes());
             set = set.put_memory(memory);
         }
         store.apply(set).expect("the disk has room");
