@@ -1,4 +1,5 @@
-//! Bounds of names that callers choose: sessions, agents, commits, folders.
+//! Bounds of what callers hand in: names of sessions, agents, commits and folders, texts, lists. Outside a bound is an
+//! error that names it (ruling 14).
 
 use doze_core::model::{AgentId, AgentRef, hex};
 use doze_core::redact;
@@ -9,7 +10,7 @@ use crate::EngineError;
 /// Longest name, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 512;
 /// Longest folder or file name, in bytes.
-const MAX_PATH_BYTES: usize = 4_096;
+pub(crate) const MAX_PATH_BYTES: usize = 4_096;
 
 /// A name that can be kept and shown: not too long, and on one line.
 pub(crate) fn check_name(field: &str, value: &str) -> Result<(), EngineError> {
@@ -42,6 +43,23 @@ fn check(field: &str, value: &str, max: usize) -> Result<(), EngineError> {
     }
     if value.chars().any(char::is_control) {
         return Err(EngineError::invalid(format!("{field} holds a control character")));
+    }
+    Ok(())
+}
+
+/// A text of at most `max` characters.
+pub(crate) fn check_chars(field: &str, value: &str, max: usize) -> Result<(), EngineError> {
+    // The length in bytes settles most texts without counting.
+    if value.len() > max && value.chars().nth(max).is_some() {
+        return Err(EngineError::invalid(format!("{field} is longer than {max} characters")));
+    }
+    Ok(())
+}
+
+/// A list of at most `max` entries.
+pub(crate) fn check_count(field: &str, count: usize, max: usize) -> Result<(), EngineError> {
+    if count > max {
+        return Err(EngineError::invalid(format!("{field} holds more than {max} entries")));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use doze_store::{ChangeSet, Family, Snapshot};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::names::check_chars;
 use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::work::safe;
@@ -219,8 +220,6 @@ fn bounded(field: &str, value: String, max: usize) -> Result<String, EngineError
 }
 
 fn bounded_or_empty(field: &str, value: String, max: usize) -> Result<String, EngineError> {
-    if value.chars().count() > max {
-        return Err(EngineError::invalid(format!("{field} is longer than {max} characters")));
-    }
+    check_chars(field, &value, max)?;
     Ok(safe(&value, max))
 }

@@ -5,18 +5,20 @@ use doze_core::{redact, text};
 use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::Timestamp;
 
-use crate::names::{check_agent, check_name, safe_agent, safe_name};
+use crate::names::{
+    MAX_NAME_BYTES, check_agent, check_chars, check_count, check_name, check_path, safe_agent, safe_name,
+};
 use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
-/// Bounds of the parts (S0 source fact 14; the file list is ours).
+/// Bounds of the parts (S0 source fact 14; the files and the summary are ours). Outside one is an error (ruling 14).
 const MAX_PROMPT: usize = 500;
 const MAX_ACTIVITY: usize = 160;
 const MAX_SUMMARY: usize = 2_000;
 const MAX_STEP: usize = 150;
 const MAX_STEPS: usize = 3;
-const MAX_FILES: usize = 60;
+const MAX_FILES: usize = 200;
 const MAX_PATH: usize = 512;
 
 /// `work.set`: given fields replace, the rest stay.
@@ -38,7 +40,7 @@ pub struct WorkRequest {
     pub unfinished: Option<Vec<String>>,
     /// Files touched, all of them.
     pub files_touched: Option<Vec<String>>,
-    /// Files touched, in addition to those known.
+    /// Files touched, in addition to those known; the 200 touched last are kept.
     pub touch: Vec<String>,
     /// The orchestrator's task id.
     pub task_id: Option<String>,
@@ -54,6 +56,7 @@ impl Engine {
         self.note_activity();
         let agent = request.agent.clone().ok_or_else(|| EngineError::invalid("agent is missing"))?;
         check_agent(&agent)?;
+        check(request)?;
         let agent = safe_agent(agent);
         let request = &WorkRequest {
             session: request.session.as_deref().map(safe_name),
@@ -141,7 +144,34 @@ impl Engine {
     }
 }
 
-/// Text without control characters and secrets, cut to a number of characters.
+/// Whether every part is within its bound.
+fn check(request: &WorkRequest) -> Result<(), EngineError> {
+    let texts = [
+        ("task_id", &request.task_id, MAX_NAME_BYTES),
+        ("task_prompt", &request.task_prompt, MAX_PROMPT),
+        ("last_activity", &request.last_activity, MAX_ACTIVITY),
+        ("summary", &request.summary, MAX_SUMMARY),
+    ];
+    for (field, text, max) in texts {
+        check_chars(field, text.as_deref().unwrap_or(""), max)?;
+    }
+    let none = Vec::new();
+    let lists = [
+        ("next_steps", request.next_steps.as_ref().unwrap_or(&none), MAX_STEPS, MAX_STEP),
+        ("unfinished", request.unfinished.as_ref().unwrap_or(&none), MAX_STEPS, MAX_STEP),
+        ("files_touched", request.files_touched.as_ref().unwrap_or(&none), MAX_FILES, MAX_PATH),
+        ("touch", &request.touch, MAX_FILES, MAX_PATH),
+    ];
+    for (field, list, count, max) in lists {
+        check_count(field, list.len(), count)?;
+        list.iter()
+            .enumerate()
+            .try_for_each(|(at, text)| check_chars(&format!("{field}[{at}]"), text, max))?;
+    }
+    check_path("cwd", request.reader.cwd.as_deref().unwrap_or(""))
+}
+
+/// Text without control characters and secrets; a stand-in for a secret may make it too long, so it is cut once more.
 pub(crate) fn safe(value: &str, max: usize) -> String {
     let clean = text::clean(value);
     let redacted = redact::redact(&clean);
@@ -182,7 +212,7 @@ fn changed(
     work.updated_at = now;
     work.status = request.status.unwrap_or(work.status);
     work.cwd = request.reader.cwd.clone().or(work.cwd);
-    work.task_id = request.task_id.as_deref().map(|id| safe(id, MAX_PATH)).or(work.task_id);
+    work.task_id = request.task_id.as_deref().map(|id| safe(id, MAX_NAME_BYTES)).or(work.task_id);
     work.task_prompt =
         request.task_prompt.as_deref().map(|prompt| safe(prompt, MAX_PROMPT)).or(work.task_prompt);
     work.last_activity =

@@ -92,6 +92,12 @@ impl<'de> Deserialize<'de> for Lines {
     }
 }
 
+/// For counts that are told only when there is something to tell.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A string; null reads as empty. For texts inside lists, where a null is not "not given".
 pub(crate) fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::common::{Agent, text_or_json, text_or_null};
+use crate::common::{Agent, is_zero, text_or_json, text_or_null};
 
 /// One event as a caller tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -127,6 +127,9 @@ pub struct AppendAnswer {
     pub events: EventCounts,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
+    /// Texts too long to keep whole: the middle is left out, with a mark where it stood.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: u64,
 }
 
 /// What became of the events of a request.
@@ -267,6 +270,9 @@ pub struct CommitAnswer {
     pub events: EventCounts,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
+    /// Texts too long to keep whole: the middle is left out, with a mark where it stood.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: u64,
     /// `queued`, `off` or `skipped: reason`.
     pub extraction: String,
 }

@@ -11,6 +11,9 @@ const MAX_ACTIVITY_CHARS: usize = 160;
 /// Most files that one tool call is noted to have changed.
 const MAX_TOUCHED: usize = 50;
 
+/// Longest file name noted, in characters, as `work.set` takes it; a longer one is left out of the note.
+const MAX_TOUCHED_CHARS: usize = 512;
+
 /// Longest last words that a commit carries, in bytes; the session's file holds all of them.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
@@ -156,12 +159,14 @@ fn activity(tool: &str, input: &ToolInput, failed: bool) -> String {
 
 /// The files that a tool call changed, as far as its input tells.
 fn touched(tool: &str, input: &ToolInput) -> Vec<String> {
-    match tool {
+    let files = match tool {
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "write_file" | "replace" | "edit" => {
-            input.path.get().map(str::to_owned).into_iter().collect()
+            input.path.get().into_iter().collect()
         }
         _ => input.command.get().filter(|command| is_patch(command)).map(patched).unwrap_or_default(),
-    }
+    };
+    let short = files.into_iter().filter(|path| path.chars().nth(MAX_TOUCHED_CHARS).is_none());
+    short.take(MAX_TOUCHED).map(str::to_owned).collect()
 }
 
 fn is_patch(command: &str) -> bool {
@@ -169,13 +174,12 @@ fn is_patch(command: &str) -> bool {
 }
 
 /// The files named by the headings of a patch in Codex's form.
-fn patched(patch: &str) -> Vec<String> {
+fn patched(patch: &str) -> Vec<&str> {
     const HEADINGS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
     patch
         .lines()
         .filter_map(|line| HEADINGS.iter().find_map(|heading| line.strip_prefix(heading)))
-        .map(|path| path.trim().to_owned())
-        .take(MAX_TOUCHED)
+        .map(str::trim)
         .collect()
 }
 
@@ -283,6 +287,20 @@ mod tests {
     fn a_note_is_short_and_cut_at_a_character() {
         let input = ToolInput { command: "ü".repeat(500).as_str().into(), ..ToolInput::default() };
         assert_eq!(activity("Bash", &input, true).chars().count(), MAX_ACTIVITY_CHARS);
+    }
+
+    #[test]
+    fn a_note_stays_within_what_the_daemon_takes() {
+        let patch = |name: &str, count: usize| {
+            let heads: String = (0..count).map(|at| format!("*** Add File: {name}{at}\n")).collect();
+            let command = format!("*** Begin Patch\n{heads}*** End Patch");
+            touched("apply_patch", &ToolInput { command: command.as_str().into(), ..ToolInput::default() })
+        };
+        assert_eq!(patch("a", 300).len(), MAX_TOUCHED);
+        assert_eq!(patch(&"ü".repeat(600), 3), Vec::<String>::new());
+        let edit = |path: &str| touched("Edit", &ToolInput { path: path.into(), ..ToolInput::default() });
+        assert_eq!(edit(&"ü".repeat(512)).len(), 1);
+        assert_eq!(edit(&"ü".repeat(513)).len(), 0);
     }
 
     #[test]

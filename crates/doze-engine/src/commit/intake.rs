@@ -8,19 +8,25 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::CommitRequest;
-use crate::names::MAX_NAME_BYTES;
+use crate::names::{MAX_NAME_BYTES, MAX_PATH_BYTES};
 
-/// Characters kept of one prompt or answer, of a tool's input, and of its output (head and tail).
+/// Bytes kept of one prompt or answer, of a tool's input, and of its output (head and tail).
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_INPUT: usize = 8 * 1024;
 const MAX_OUTPUT: usize = 16 * 1024;
-const MAX_PATH: usize = 1_024;
-/// Files a caller may name as changed.
-const MAX_FILES: usize = 1_000;
 /// How a block of doze's own begins, also when a tool printed it.
 const OWN_BLOCK: &str = "<doze-memory";
 /// What stands where the middle of a long text stood.
 const CUT: &str = "\n[… cut …]\n";
+
+/// What the gate did to the texts of a call; told in the answer.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// How often each redaction rule struck.
+    pub(super) redacted: BTreeMap<String, u64>,
+    /// Texts that lost their middle because they were too long to keep.
+    pub(super) cut: u64,
+}
 
 /// What a call brought, fit to be stored.
 pub(super) struct Intake {
@@ -34,8 +40,8 @@ pub(super) struct Intake {
 impl Intake {
     /// Cleans what a request brings. A run that brings only its output has it stored as an answer, so that what is
     /// learned from it has a source.
-    pub(super) fn of(request: &CommitRequest, now: Timestamp, redacted: &mut BTreeMap<String, u64>) -> Self {
-        let mut gate = Gate { redacted, latest: latest(now) };
+    pub(super) fn of(request: &CommitRequest, now: Timestamp, changes: &mut Changes) -> Self {
+        let mut gate = Gate { changes, latest: latest(now) };
         let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
         let skipped = (request.events.len() - events.len()) as u64;
         let summary =
@@ -55,8 +61,7 @@ impl Intake {
         let changed_files = request
             .changed_files
             .iter()
-            .take(MAX_FILES)
-            .map(|file| gate.text(&text::one_line(file), MAX_PATH))
+            .map(|file| gate.text(&text::one_line(file), MAX_PATH_BYTES))
             .filter(|file| !file.is_empty())
             .collect();
         Self { events, skipped, summary, output, changed_files }
@@ -70,28 +75,24 @@ impl Intake {
 }
 
 /// One event, fit to be stored; `None` when nothing worth storing is left.
-pub(super) fn clean_event(
-    event: &Event,
-    now: Timestamp,
-    redacted: &mut BTreeMap<String, u64>,
-) -> Option<Event> {
-    Gate { redacted, latest: latest(now) }.event(event)
+pub(super) fn clean_event(event: &Event, now: Timestamp, changes: &mut Changes) -> Option<Event> {
+    Gate { changes, latest: latest(now) }.event(event)
 }
 
 /// A task, fit to be stored.
 pub(super) fn clean_task(task: Option<&TaskRef>) -> Option<TaskRef> {
-    let mut ignored = BTreeMap::new();
-    let mut gate = Gate { redacted: &mut ignored, latest: Timestamp::MAX };
+    let mut ignored = Changes::default();
+    let mut gate = Gate { changes: &mut ignored, latest: Timestamp::MAX };
     task.map(|task| TaskRef {
         id: gate.text(&text::one_line(&task.id), MAX_NAME_BYTES),
-        title: gate.text(&text::one_line(&task.title), MAX_PATH),
+        title: gate.text(&text::one_line(&task.title), MAX_TEXT),
         spec: gate.text(&task.spec, MAX_TEXT),
         prompt: gate.text(&task.prompt, MAX_TEXT),
     })
 }
 
 struct Gate<'a> {
-    redacted: &'a mut BTreeMap<String, u64>,
+    changes: &'a mut Changes,
     /// An event that claims to be later is one without a time.
     latest: Timestamp,
 }
@@ -112,10 +113,10 @@ impl Gate<'_> {
             EventKind::Prompt | EventKind::Answer | EventKind::Notice => self.said(&event.text),
             _ => self.text(&event.text, MAX_TEXT),
         };
-        out.path = event.path.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH));
-        out.cwd = event.cwd.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH));
+        out.path = event.path.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH_BYTES));
+        out.cwd = event.cwd.as_deref().map(|path| self.text(&text::one_line(path), MAX_PATH_BYTES));
         if let Some(tool) = &mut out.tool {
-            tool.name = self.text(&text::one_line(&tool.name), MAX_PATH);
+            tool.name = self.text(&text::one_line(&tool.name), MAX_PATH_BYTES);
             tool.input = self.text(&tool.input, MAX_INPUT);
             tool.output = self.said_by_tool(&tool.output);
         }
@@ -152,21 +153,23 @@ impl Gate<'_> {
         let clean = text::clean(given);
         let redaction = redact::redact(&clean);
         for (rule, count) in &redaction.hits {
-            *self.redacted.entry((*rule).to_owned()).or_default() += count;
+            *self.changes.redacted.entry((*rule).to_owned()).or_default() += count;
         }
-        middle_cut(redaction.text.trim(), max)
+        let kept = middle_cut(redaction.text.trim(), max);
+        self.changes.cut += u64::from(kept.is_some());
+        kept.unwrap_or_else(|| redaction.text.trim().to_owned())
     }
 }
 
-/// A long text loses its middle: beginnings say what was asked, ends say how it went.
-fn middle_cut(text: &str, max: usize) -> String {
+/// A long text without its middle: beginnings say what was asked, ends say how it went. `None` when it is short.
+fn middle_cut(text: &str, max: usize) -> Option<String> {
     if text.len() <= max {
-        return text.to_owned();
+        return None;
     }
     let half = max / 2;
     let head = text.floor_char_boundary(half);
     let tail = text.ceil_char_boundary(text.len() - half);
-    format!("{}{CUT}{}", &text[..head], &text[tail..])
+    Some(format!("{}{CUT}{}", &text[..head], &text[tail..]))
 }
 
 /// The id of an event that came without one: the same words at the same time are the same event.

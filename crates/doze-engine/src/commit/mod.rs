@@ -20,12 +20,19 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::names::{check_agent, check_given, check_name, check_path, safe_agent, safe_name};
+use crate::names::{
+    MAX_NAME_BYTES, MAX_PATH_BYTES, check_agent, check_chars, check_count, check_given, check_name,
+    check_path, safe_agent, safe_name,
+};
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError};
-use intake::Intake;
+use intake::{Changes, Intake};
 pub use preview::{Preview, SessionListRequest};
 
+/// Events of one call, files it may name as changed, characters of its task's title. More events go in pieces.
+const MAX_EVENTS: usize = 50_000;
+const MAX_CHANGED_FILES: usize = 1_000;
+const MAX_TASK_TITLE: usize = 1_000;
 /// Events read back to summarise a session: the newest ones (S1.9).
 const SUMMARY_EVENTS: u64 = 5_000;
 /// Bytes read back at most, and events read back at once.
@@ -117,6 +124,8 @@ pub struct CommitAnswer {
     pub events: EventCounts,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
+    /// Texts too long to keep whole: the middle is left out, with a mark where it stood.
+    pub cut: u64,
     /// `queued`, `off` or `skipped: <reason>`.
     pub extraction: String,
 }
@@ -134,6 +143,8 @@ pub struct AppendAnswer {
     pub events: EventCounts,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
+    /// Texts too long to keep whole: the middle is left out, with a mark where it stood.
+    pub cut: u64,
 }
 
 /// The part of an answer that is kept so that a repeated commit gets the same one.
@@ -144,6 +155,8 @@ struct Receipt {
     /// New, known, skipped.
     events: [u64; 3],
     redacted: BTreeMap<String, u64>,
+    #[serde(default)]
+    cut: u64,
     extraction: String,
 }
 
@@ -153,7 +166,7 @@ impl Engine {
         let request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
-        let mut redacted = BTreeMap::new();
+        let mut changes = Changes::default();
         if self.capture_refusal(owner, &request)?.is_some() {
             let events = EventCounts { skipped: request.events.len() as u64, ..EventCounts::default() };
             return Ok(AppendAnswer {
@@ -161,12 +174,13 @@ impl Engine {
                 project: None,
                 seq: self.store().seq(),
                 events,
-                redacted,
+                redacted: changes.redacted,
+                cut: 0,
             });
         }
         let place = self.project_of(owner, &request.cwd)?;
         let work = Work { engine: self, owner, place: &place, request: &request };
-        let intake = Intake::of(&request, self.now(), &mut redacted);
+        let intake = Intake::of(&request, self.now(), &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
@@ -179,7 +193,8 @@ impl Engine {
             project: place.id().map(ToString::to_string),
             seq,
             events,
-            redacted,
+            redacted: changes.redacted,
+            cut: changes.cut,
         })
     }
 
@@ -196,17 +211,17 @@ impl Engine {
         if let Some(answer) = self.answered(owner, &request, &commit_id, &place)? {
             return Ok(answer);
         }
-        let mut redacted = BTreeMap::new();
+        let mut changes = Changes::default();
         let mut counts = EventCounts::default();
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
-            tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut redacted)?;
+            tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut changes)?;
         }
-        let mut intake = Intake::of(&request, self.now(), &mut redacted);
+        let mut intake = Intake::of(&request, self.now(), &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work { engine: self, owner, place: &place, request: &request };
         let (seq, (facts, events, summary, extraction)) =
-            work.retry(|snapshot| work.commit(snapshot, &intake, &tail, counts, &commit_id, &redacted))?;
+            work.retry(|snapshot| work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes))?;
         Ok(CommitAnswer {
             session: request.session.clone(),
             project: place.id().map(ToString::to_string),
@@ -214,7 +229,8 @@ impl Engine {
             summary,
             facts,
             events,
-            redacted,
+            redacted: changes.redacted,
+            cut: changes.cut,
             extraction,
         })
     }
@@ -261,6 +277,7 @@ impl Engine {
             facts: FactCounts { added, reinforced, promoted },
             events: EventCounts { new, known, skipped },
             redacted: receipt.redacted,
+            cut: receipt.cut,
             extraction: receipt.extraction,
         }))
     }
@@ -392,7 +409,7 @@ impl Work<'_> {
         tail: &transcript::Tail,
         stored: EventCounts,
         commit_id: &str,
-        redacted: &BTreeMap<String, u64>,
+        changes: &Changes,
     ) -> Result<(Option<ChangeSet>, Committed), EngineError> {
         let request = self.request;
         let mut session = self.session(snapshot, request)?;
@@ -418,7 +435,8 @@ impl Work<'_> {
         let receipt = Receipt {
             facts: [facts.added, facts.reinforced, facts.promoted],
             events: [events.new, events.known, events.skipped],
-            redacted: redacted.clone(),
+            redacted: changes.redacted.clone(),
+            cut: changes.cut,
             extraction: extraction.clone(),
         };
         let receipt_bytes = serde_json::to_vec(&receipt).unwrap_or_default();
@@ -521,6 +539,15 @@ fn check(request: &CommitRequest) -> Result<(), EngineError> {
     check_path("cwd", &request.cwd)?;
     check_name("commit_id", request.commit_id.as_deref().unwrap_or(""))?;
     check_name("team", request.team.as_deref().unwrap_or(""))?;
+    check_count("events", request.events.len(), MAX_EVENTS)?;
+    check_count("changed_files", request.changed_files.len(), MAX_CHANGED_FILES)?;
+    for file in &request.changed_files {
+        check_chars("changed_files", file, MAX_PATH_BYTES)?;
+    }
+    if let Some(task) = &request.task {
+        check_chars("task.id", &task.id, MAX_NAME_BYTES)?;
+        check_chars("task.title", &task.title, MAX_TASK_TITLE)?;
+    }
     check_path("transcript.path", request.transcript.as_ref().map_or("", |transcript| &transcript.path))
 }
 
@@ -601,6 +628,7 @@ fn nothing_kept(session: String, seq: u64, reason: &str) -> CommitAnswer {
         facts: FactCounts::default(),
         events: EventCounts::default(),
         redacted: BTreeMap::new(),
+        cut: 0,
         extraction: format!("skipped: {reason}"),
     }
 }

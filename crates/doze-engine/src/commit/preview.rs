@@ -57,7 +57,7 @@ impl Engine {
         let file = open_regular(Path::new(path)).map_err(|error| cannot().caused_by(error))?;
         let now = self.now();
         let mut events = Vec::new();
-        let mut ignored = std::collections::BTreeMap::new();
+        let mut ignored = super::intake::Changes::default();
         let mut keep = |event: Event| {
             if with_events && events.len() < MAX_EVENTS {
                 events.extend(super::intake::clean_event(&event, now, &mut ignored));

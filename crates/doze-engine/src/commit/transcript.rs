@@ -1,6 +1,5 @@
 //! Reading a session file as far as it has grown: bounded memory, a piece at a time, safe to repeat.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
@@ -10,7 +9,7 @@ use doze_transcript::{Cursor, Format, Limits, ReadError, read};
 
 use jiff::Timestamp;
 
-use super::intake::clean_event;
+use super::intake::{Changes, clean_event};
 use super::learn::dated_facts;
 use super::{CommitRequest, EventCounts, Work, session_key};
 use crate::files::open_regular;
@@ -53,7 +52,7 @@ impl Engine {
         place: &Resolved,
         request: &mut CommitRequest,
         counts: &mut EventCounts,
-        redacted: &mut BTreeMap<String, u64>,
+        changes: &mut Changes,
     ) -> Result<Tail, EngineError> {
         let Some(path) =
             request.transcript.as_ref().and_then(|transcript| found(&transcript.path, &request.session))
@@ -74,7 +73,7 @@ impl Engine {
             place,
             request: &*request,
             counts,
-            redacted,
+            changes,
             facts: Vec::new(),
             events: Vec::new(),
             bytes: 0,
@@ -98,7 +97,7 @@ impl Engine {
         };
         let mut cursor = report.cursor;
         if let Some(answer) =
-            cursor.release_answer().and_then(|event| clean_event(&event, self.now(), redacted))
+            cursor.release_answer().and_then(|event| clean_event(&event, self.now(), changes))
         {
             events.push(answer);
         }
@@ -125,7 +124,7 @@ struct Pieces<'a> {
     place: &'a Resolved,
     request: &'a CommitRequest,
     counts: &'a mut EventCounts,
-    redacted: &'a mut BTreeMap<String, u64>,
+    changes: &'a mut Changes,
     facts: Vec<Earlier>,
     events: Vec<Event>,
     bytes: usize,
@@ -137,7 +136,7 @@ impl Pieces<'_> {
         if self.failed.is_some() {
             return;
         }
-        let Some(event) = clean_event(&event, self.engine.now(), self.redacted) else {
+        let Some(event) = clean_event(&event, self.engine.now(), self.changes) else {
             self.counts.skipped += 1;
             return;
         };

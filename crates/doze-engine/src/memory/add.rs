@@ -10,7 +10,7 @@ use doze_core::{redact, text};
 use doze_store::{ChangeSet, Snapshot};
 
 use super::{MAX_BODY, MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_TOPIC};
-use crate::names::check_agent;
+use crate::names::{check_agent, check_chars, check_count, safe_agent};
 use crate::recall::Reader;
 use crate::{Engine, EngineError};
 
@@ -99,9 +99,7 @@ impl Cleaned {
     }
 
     fn of(field: &str, given: &str, max: usize) -> Result<Self, EngineError> {
-        if given.chars().count() > max {
-            return Err(EngineError::invalid(format!("{field} is longer than {max} characters")));
-        }
+        check_chars(field, given, max)?;
         let clean = text::clean(given);
         let redacted = redact::redact(clean.trim());
         let hits = redacted.hits.iter().map(|(rule, count)| ((*rule).to_owned(), *count)).collect();
@@ -125,9 +123,7 @@ pub(super) fn bounded_list(
     count: usize,
     max: usize,
 ) -> Result<Vec<String>, EngineError> {
-    if given.len() > count {
-        return Err(EngineError::invalid(format!("{field} holds more than {count} entries")));
-    }
+    check_count(field, given.len(), count)?;
     given
         .iter()
         .map(|item| Cleaned::of(field, item, max).map(|cleaned| text::one_line(&cleaned.text)))
@@ -141,6 +137,7 @@ impl Engine {
         if let Some(agent) = &request.agent {
             check_agent(agent)?;
         }
+        let request = &MemoryRequest { agent: request.agent.clone().map(safe_agent), ..request.clone() };
         let body = Cleaned::body(&request.body)?;
         let mut redacted = body.redacted;
         let title = match &request.title {

@@ -7,6 +7,7 @@ use doze_core::render::roster::{LastSession, RosterAgent, roster};
 use doze_store::SessionFilter;
 
 use super::{Reader, Told};
+use crate::names::check_count;
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
@@ -18,9 +19,7 @@ const MAX_SESSIONS: usize = 500;
 impl Engine {
     /// The roster of the named agents, or of all that worked in the project lately.
     pub fn roster(&self, owner: &OwnerId, reader: &Reader, agents: &[AgentId]) -> Result<Told, EngineError> {
-        if agents.len() > MAX_AGENTS {
-            return Err(EngineError::invalid(format!("more than {MAX_AGENTS} agents")));
-        }
+        check_count("agents", agents.len(), MAX_AGENTS)?;
         let place = self.place_of_reader(owner, reader)?;
         let project = place.as_ref().map(Resolved::reads);
         let snapshot = self.store().snapshot()?;

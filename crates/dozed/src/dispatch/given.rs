@@ -2,7 +2,7 @@
 
 use doze_core::model::{AgentId, AgentRef, Space};
 use doze_engine::Reader;
-use doze_protocol::{Agent, Lines, WireError, parse_field};
+use doze_protocol::{Agent, Lines, List, WireError, parse_field};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -90,9 +90,49 @@ pub(super) fn limit(given: Option<u64>, default: usize, max: usize) -> Result<us
     doze_protocol::check_limit("limit", given, default, max)
 }
 
+/// A page of a list that is short enough to be made whole; its cursor is how many came before.
+pub(super) fn page<T, R>(
+    all: &[T],
+    limit: usize,
+    cursor: Option<&str>,
+    record: impl Fn(&T) -> R,
+) -> Result<List<R>, WireError> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => cursor
+            .parse::<usize>()
+            .map_err(|_| WireError::invalid("cursor", "it is not one that a list answered"))?,
+    };
+    let rest = all.get(start..).unwrap_or_default();
+    let next = (rest.len() > limit).then(|| (start + limit).to_string());
+    Ok(List { items: rest.iter().take(limit).map(record).collect(), next })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_bring_every_item_once() {
+        let all = ["a", "b", "c", "d", "e"];
+        let (mut seen, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let page = page(&all, 2, cursor.as_deref(), |item| (*item).to_owned()).unwrap();
+            seen.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, all);
+        assert_eq!(page(&all, 2, Some("9"), |item| *item).unwrap(), List { items: Vec::new(), next: None });
+        for bad in ["-1", "x", ""] {
+            assert!(
+                page(&all, 2, Some(bad), |item| *item).unwrap_err().message.starts_with("cursor"),
+                "{bad}"
+            );
+        }
+    }
 
     #[test]
     fn a_window_is_told_in_times_or_whole_days() {

@@ -3,7 +3,7 @@
 use doze_engine::Forget;
 use doze_protocol::memory::ForgetAnswer;
 use doze_protocol::project::{IgnoreParams, ListParams, MergeParams, MoveParams, NameParams, SplitParams};
-use doze_protocol::{List, WireError, parse_params};
+use doze_protocol::{WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
@@ -13,7 +13,7 @@ impl Dispatch {
         let params: ListParams = parse_params(params)?;
         let limit = given::limit(params.limit, 100, 1_000)?;
         let cards = self.engine.projects(&self.owner).map_err(told)?;
-        answer(&List { items: cards.iter().take(limit).map(wire::project).collect(), next: None })
+        answer(&given::page(&cards, limit, params.cursor.as_deref(), wire::project)?)
     }
 
     pub(super) fn project_show(&self, params: Value) -> Result<Value, WireError> {

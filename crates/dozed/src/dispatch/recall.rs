@@ -50,7 +50,7 @@ impl Dispatch {
             let told = self.engine.last_brief(&self.owner, params.session.as_deref()).map_err(told)?;
             return answer(&wire::text(&told));
         }
-        let budget = params.budget.map(|budget| usize::try_from(budget).unwrap_or(usize::MAX));
+        let budget = params.budget.map(budget).transpose()?;
         let request = BriefRequest {
             reader: given::reader(params.agent.as_ref(), params.cwd, params.project, None)?,
             budget,
@@ -111,6 +111,13 @@ impl Dispatch {
         let roster = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
         answer(&wire::text(&roster))
     }
+}
+
+/// A brief's budget in tokens.
+fn budget(given: u64) -> Result<usize, WireError> {
+    let (min, max) = (bounds::BUDGET_TOKENS_MIN, bounds::BUDGET_TOKENS_MAX);
+    let budget = usize::try_from(given).ok().filter(|budget| (min..=max).contains(budget));
+    budget.ok_or_else(|| WireError::invalid("budget", format!("{given} is outside {min} to {max}")))
 }
 
 fn legacy(given: LegacyRecovery) -> recovery::LegacyRecovery {

@@ -30,6 +30,7 @@ impl Dispatch {
             seq: appended.seq,
             events: event_counts(appended.events),
             redacted: appended.redacted,
+            cut: appended.cut,
         })
     }
 
@@ -48,6 +49,7 @@ impl Dispatch {
             },
             events: event_counts(done.events),
             redacted: done.redacted,
+            cut: done.cut,
             extraction: done.extraction,
         })
     }

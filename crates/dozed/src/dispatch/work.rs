@@ -3,7 +3,7 @@
 use doze_core::model::WorkStatus;
 use doze_engine::{TaskRequest, TaskStatus, WorkRequest};
 use doze_protocol::work::{ClearAnswer, SelectParams, SetParams, TaskListParams, TaskSetParams};
-use doze_protocol::{List, WireError, parse_params};
+use doze_protocol::{WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
@@ -41,7 +41,7 @@ impl Dispatch {
         let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
         let works = self.engine.works(&self.owner, &reader).map_err(told)?;
         let limit = given::limit(params.limit, 100, 500)?;
-        answer(&List { items: works.iter().take(limit).map(wire::work).collect(), next: None })
+        answer(&given::page(&works, limit, params.cursor.as_deref(), wire::work)?)
     }
 
     pub(super) fn work_clear(&self, params: Value) -> Result<Value, WireError> {
@@ -70,13 +70,8 @@ impl Dispatch {
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let status = given::word::<TaskStatus>("status", params.status.as_ref())?;
         let limit = given::limit(params.limit, 100, 1_000)?;
-        let tasks = self.engine.tasks(&self.owner, &reader).map_err(told)?;
-        let items = tasks
-            .iter()
-            .filter(|task| status.is_none_or(|status| task.status == status))
-            .take(limit)
-            .map(wire::task)
-            .collect();
-        answer(&List { items, next: None })
+        let mut tasks = self.engine.tasks(&self.owner, &reader).map_err(told)?;
+        tasks.retain(|task| status.is_none_or(|status| task.status == status));
+        answer(&given::page(&tasks, limit, params.cursor.as_deref(), wire::task)?)
     }
 }
