@@ -10,6 +10,7 @@ use tracing::debug;
 
 use super::call::Caller;
 use super::frames::{Frame, Frames};
+use super::seats::Seat;
 use super::{Peer, Shared};
 
 /// Bytes read at a time. What a caller sends ahead beyond this stays in the kernel until its turn comes.
@@ -25,7 +26,7 @@ enum Input {
 }
 
 /// Serves one caller until it leaves, misbehaves, or the server ends.
-pub(super) async fn serve<S>(shared: Arc<Shared>, mut stream: S, peer: Peer)
+pub(super) async fn serve<S>(shared: Arc<Shared>, mut stream: S, peer: Peer, seat: Arc<Seat>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -33,12 +34,21 @@ where
     let mut caller = Caller::new(Arc::clone(&shared), peer);
     // A hook may hand over its line and leave: what was sent is carried out, only nobody is told.
     let mut is_gone = false;
+    let mut greeting = Some(Instant::now() + shared.limits.first_time);
     loop {
         let input = tokio::select! {
             biased;
             () = shared.shutdown.begun() => break,
-            input = read(&mut stream, &mut frames, &shared) => input,
+            input = read(&mut stream, &mut frames, &shared, greeting) => input,
+            () = seat.is_needed() => {
+                debug!(client = caller.name(), "A silent caller made room for another");
+                break;
+            }
         };
+        if !seat.begin() {
+            break;
+        }
+        greeting = None;
         let (answer, goes_on) = match input {
             Input::Frame(Frame::Line(line)) => (caller.answer(line).await, true),
             Input::Frame(Frame::TooLong) => {
@@ -61,6 +71,7 @@ where
                 }
             }
         }
+        seat.rest();
         if caller.wants_stop() {
             // Only now, so that the answer to `stop` is out.
             shared.shutdown.begin();
@@ -72,16 +83,21 @@ where
     let _ = stream.shutdown().await;
 }
 
-/// The next frame. May be dropped at any point without losing bytes.
-async fn read<S: AsyncRead + Unpin>(stream: &mut S, frames: &mut Frames, shared: &Shared) -> Input {
+/// The next frame; `first` is when the first one has to be there. May be dropped at any point without losing bytes.
+async fn read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    frames: &mut Frames,
+    shared: &Shared,
+    first: Option<Instant>,
+) -> Input {
     let mut piece = vec![0; PIECE];
-    let deadline = Instant::now() + shared.limits.frame_time;
+    let deadline = first.unwrap_or_else(|| Instant::now() + shared.limits.frame_time);
     loop {
         if let Some(frame) = frames.next() {
             return Input::Frame(frame);
         }
-        // A timer runs only while a line is in the making: silent callers cost no wake-ups.
-        let read = if frames.is_open() {
+        // A timer runs only for the first line and while one is in the making: silent callers cost no wake-ups.
+        let read = if first.is_some() || frames.is_open() {
             match tokio::time::timeout_at(deadline, stream.read(&mut piece)).await {
                 Ok(read) => read,
                 Err(_) => return Input::TimedOut,

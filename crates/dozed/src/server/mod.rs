@@ -3,6 +3,7 @@
 mod call;
 mod connection;
 mod frames;
+mod seats;
 
 use std::io;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
 
 use crate::config::Settings;
+use seats::Seats;
 
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +50,8 @@ pub trait Handler: Send + Sync + 'static {
 /// What the server allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at once; one more is told `busy` and closed.
+    /// Connections at once. One more takes the place of the one that has been silent longest; when all have a request
+    /// under way it is told `busy` and closed.
     pub connections: usize,
     /// Calls at once; more wait.
     pub calls: usize,
@@ -56,6 +59,8 @@ pub struct Limits {
     pub call_wait: Duration,
     /// Bytes of a line.
     pub frame_bytes: usize,
+    /// How long a new connection may take until its first line, `hello`, is complete.
+    pub first_time: Duration,
     /// How long a line may take from its first byte to its last. A connection without a line in the making may stay.
     pub frame_time: Duration,
     /// How long a caller may take to read its answer.
@@ -71,6 +76,7 @@ impl Default for Limits {
             calls: 64,
             call_wait: Duration::from_secs(10),
             frame_bytes: MAX_FRAME_BYTES,
+            first_time: Duration::from_secs(5),
             frame_time: Duration::from_secs(60),
             write_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(10),
@@ -139,6 +145,7 @@ impl Server {
     /// Serves until the end is asked for and all calls have ended. Answers whether they ended in time.
     pub async fn serve(self, listener: Listener) -> bool {
         let mut connections = JoinSet::new();
+        let mut seats = Seats::new(self.shared.limits.connections);
         let uid = rustix::process::geteuid().as_raw();
         loop {
             tokio::select! {
@@ -146,7 +153,7 @@ impl Server {
                 () = self.shared.shutdown.begun() => break,
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok(stream) => self.admit(stream, uid, &mut connections),
+                    Ok(stream) => self.admit(stream, uid, &mut seats, &mut connections),
                     Err(error) => {
                         warn!(error = %error, "A connection could not be accepted");
                         // Out of descriptors most likely: the next attempt fails as well unless somebody leaves.
@@ -162,7 +169,7 @@ impl Server {
         tokio::time::timeout(self.shared.limits.drain_time, drained).await.is_ok()
     }
 
-    fn admit(&self, stream: Stream, uid: u32, connections: &mut JoinSet<()>) {
+    fn admit(&self, stream: Stream, uid: u32, seats: &mut Seats, connections: &mut JoinSet<()>) {
         let peer = match peer_of(&stream) {
             Ok(peer) => peer,
             Err(error) => {
@@ -171,19 +178,19 @@ impl Server {
             }
         };
         let shared = Arc::clone(&self.shared);
-        let refusal = if peer.uid != uid {
-            warn!(uid = peer.uid, pid = peer.pid, "Refused a caller of another user");
-            Some(WireError::refused("only the daemon's own user may call"))
-        } else if connections.len() >= shared.limits.connections {
-            Some(WireError::busy(format!("{} connections are open", shared.limits.connections)))
+        let seat = if peer.uid == uid {
+            let refusal =
+                || WireError::busy(format!("{} connections are at work", shared.limits.connections));
+            seats.take().ok_or_else(refusal)
         } else {
-            None
+            warn!(uid = peer.uid, pid = peer.pid, "Refused a caller of another user");
+            Err(WireError::refused("only the daemon's own user may call"))
         };
-        match refusal {
-            None => {
-                connections.spawn(connection::serve(shared, stream, peer));
+        match seat {
+            Ok(seat) => {
+                connections.spawn(connection::serve(shared, stream, peer, seat));
             }
-            Some(error) => {
+            Err(error) => {
                 connections.spawn(refuse(stream, error));
             }
         }

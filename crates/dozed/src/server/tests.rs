@@ -138,6 +138,11 @@ impl Raw {
         Response::parse(&line).unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&line)))
     }
 
+    fn greet(&mut self) {
+        self.send(b"{\"id\":0,\"method\":\"hello\",\"params\":{\"protocol\":1,\"client\":\"raw\"}}\n");
+        assert!(self.answer().outcome.is_ok());
+    }
+
     fn is_closed(&mut self) -> bool {
         match self.reader.read(&mut [0]) {
             Ok(size) => size == 0,
@@ -240,7 +245,9 @@ fn half_a_line_is_never_carried_out() {
 fn a_line_that_never_ends_is_given_up() {
     let running = Running::start(Limits { frame_time: Duration::from_millis(30), ..Limits::default() });
     let mut silent = running.raw();
+    silent.greet();
     let mut slow = running.raw();
+    slow.greet();
     slow.send(b"{\"id\":1,");
     assert_eq!(kind(&slow.answer()), ErrorKind::Invalid);
     assert!(slow.is_closed());
@@ -299,18 +306,60 @@ fn more_calls_than_there_is_room_for_are_told_busy_but_status_answers() {
 }
 
 #[test]
-fn more_connections_than_there_is_room_for_are_told_busy() {
-    let running = Running::start(Limits { connections: 2, ..Limits::default() });
-    let _open = [running.client(), running.client()];
-    let mut third = running.raw();
-    assert_eq!(kind(&third.answer()), ErrorKind::Busy);
-    assert!(third.is_closed());
-    drop(_open);
-    // The places are free again as soon as the server has noticed.
+fn a_caller_that_does_not_greet_is_let_go() {
+    let running = Running::start(Limits { first_time: Duration::from_millis(30), ..Limits::default() });
+    let mut silent = running.raw();
+    assert_eq!(kind(&silent.answer()), ErrorKind::Invalid);
+    assert!(silent.is_closed());
+    // A byte now and then does not help.
+    let mut drip = running.raw();
+    drip.writer.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
+    let (mut told, deadline) = (Vec::new(), soon());
+    while told.is_empty() && drip.writer.write_all(b"{").is_ok() {
+        assert!(Instant::now() < deadline);
+        let _ = drip.reader.read_until(b'\n', &mut told);
+    }
+    assert!(Response::parse(&told).is_some_and(|answer| kind(&answer) == ErrorKind::Invalid));
+}
+
+#[test]
+fn silent_callers_make_room_for_new_ones() {
+    let running = Running::start(Limits { connections: 4, ..Limits::default() });
+    let mut waiting = running.client();
+    let waiter = std::thread::spawn(move || waiting.call("wait", json!({}), soon()).unwrap());
+    running.begun.recv_timeout(GENEROUS).unwrap();
+    let mut half_open: Vec<Raw> = (0..20).map(|_| running.raw()).collect();
+    for raw in &mut half_open {
+        // Those that were sent away already do not take it.
+        let _ = raw.writer.write_all(b"{\"id\":1,");
+    }
+    for n in 0..10 {
+        let mut client = running.client();
+        assert_eq!(client.call("echo", json!({"n": n}), soon()).unwrap(), json!({"n": n}));
+    }
+    assert!(half_open.first_mut().unwrap().is_closed());
+    running.toy.gate.wait();
+    assert_eq!(waiter.join().unwrap(), json!("waited"), "who has a request under way is not disturbed");
+}
+
+#[test]
+fn a_caller_is_told_busy_when_all_others_are_at_work() {
+    let running = Running::start(Limits { connections: 1, ..Limits::default() });
+    let mut first = running.client();
+    std::thread::scope(|scope| {
+        scope.spawn(|| first.call("wait", json!({}), soon()).unwrap());
+        running.begun.recv_timeout(GENEROUS).unwrap();
+        let mut second = running.raw();
+        assert_eq!(kind(&second.answer()), ErrorKind::Busy);
+        assert!(second.is_closed());
+        running.toy.gate.wait();
+    });
+    // The place is free again as soon as the server has seen that the answer is out.
     let deadline = soon();
     while Client::connect(&running.paths, "toy/1", soon()).is_err() {
         assert!(Instant::now() < deadline);
     }
+    assert!(matches!(first.call("echo", json!({}), soon()), Err(CallError::Lost { .. })));
 }
 
 #[test]
