@@ -38,6 +38,7 @@ pub use commit::{
 pub use doze_dream::schedule::Verdict as DreamVerdict;
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
 pub use error::{EngineError, Problem, chain};
+pub use files::read_text;
 pub use import::{ImportRequest, Imported};
 pub use index::IndexState;
 pub use memory::{

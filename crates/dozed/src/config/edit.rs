@@ -16,11 +16,7 @@ pub fn set_in_file<'a>(
     path: &Path,
     changes: impl IntoIterator<Item = (&'a str, &'a Value)>,
 ) -> Result<(), ConfigError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
-    };
+    let text = super::text_of(path)?.unwrap_or_default();
     let edited = edit(path, &text, changes)?;
     replace(path, edited.as_bytes()).map_err(|source| ConfigError::Write { path: path.to_owned(), source })
 }

@@ -66,11 +66,7 @@ fn read(
     flags: &BTreeMap<String, String>,
     env: &BTreeMap<String, String>,
 ) -> Result<Config, ConfigError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
-    };
+    let text = super::text_of(path)?;
     Config::load(&Sources {
         flags,
         env: &|name| env.get(name).cloned(),

@@ -19,6 +19,9 @@ pub use keys::{KEYS, Key, Kind};
 pub use live::Live;
 pub use settings::Settings;
 
+/// Longest configuration file. The complete one is a few kilobytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
 /// Where a value comes from, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -235,6 +238,15 @@ fn flatten_into(table: toml::Table, prefix: String, flat: &mut BTreeMap<String, 
                 flat.insert(name, value);
             }
         }
+    }
+}
+
+/// The text of the file; `None` when there is none. A pipe or a device is not waited for.
+fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+    match doze_engine::read_text(path, MAX_FILE_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
     }
 }
 

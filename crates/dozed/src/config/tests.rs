@@ -222,3 +222,33 @@ fn a_change_is_in_force_at_once_and_a_broken_file_changes_nothing() {
     fs::write(&path, "").unwrap();
     assert!(live.reload().unwrap().settings().dream_enabled);
 }
+
+#[test]
+fn a_file_that_is_no_file_is_told_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("doze.toml");
+    fs::write(&path, "dream.enabled = false").unwrap();
+    let live = Live::load(path.clone(), BTreeMap::new(), &|_| None).unwrap();
+    let odd: [(&str, &dyn Fn()); 3] = [
+        ("not a regular file", &|| {
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        }),
+        ("not a regular file", &|| std::os::unix::fs::symlink("/dev/zero", &path).unwrap()),
+        ("longer than", &|| fs::File::create(&path).unwrap().set_len(1 << 30).unwrap()),
+    ];
+    for (why, make) in odd {
+        fs::remove_file(&path).unwrap();
+        make();
+        for error in [
+            live.reload().map(drop).unwrap_err(),
+            live.set(&BTreeMap::from([("dream.enabled".to_owned(), json!(true))])).map(drop).unwrap_err(),
+            Live::load(path.clone(), BTreeMap::new(), &|_| None).map(drop).unwrap_err(),
+        ] {
+            let error = crate::StartError::from(error);
+            assert_eq!(error.exit, doze_protocol::Exit::Config);
+            assert!(error.message.contains(why) && error.message.contains("doze.toml"), "{error}");
+        }
+        assert!(!live.current().settings().dream_enabled, "the old configuration stays in force");
+    }
+}
