@@ -41,10 +41,11 @@ pub struct SearchParams {
     /// Tell how each hit got its place.
     #[serde(default)]
     pub explain: bool,
-    /// All projects of the owner, for a person who stands in none.
+    /// All projects of the owner, whatever `cwd` and `project` say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub everywhere: bool,
-    /// The folder; stands for the project.
+    /// The folder; stands for the project. Without it and `project` all projects are searched, except for an agent,
+    /// who then finds what is its own and the user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.

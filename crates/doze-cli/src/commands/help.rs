@@ -36,7 +36,14 @@ const EXIT: &str = "Exit status: 0 done or found, 1 nothing found, 2 usage, 65 b
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("try", &["doze try", "doze try ~/old/session.jsonl"]),
     ("setup", &["doze setup --dry-run", "doze setup claude-code", "doze setup --remove"]),
-    ("search", &["doze search \"staging port\"", "doze search --kind lesson --since 2026-01-01 migrations"]),
+    (
+        "search",
+        &[
+            "doze search \"staging port\"",
+            "doze search --kind lesson --since 2026-01-01 migrations",
+            "doze search --everywhere pnpm",
+        ],
+    ),
     ("brief", &["doze brief", "doze brief --last"]),
     ("recover", &["doze recover claude-code"]),
     ("context", &["doze context claude-code"]),

@@ -189,6 +189,7 @@ mod tests {
             "setup",
             "setup codex --remove --dry-run --yes",
             "search a b",
+            "search --everywhere a",
             "brief",
             "brief --last",
             "recover alex",

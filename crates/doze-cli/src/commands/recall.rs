@@ -45,6 +45,9 @@ pub(crate) struct SearchArgs {
     /// Tell how each was ranked
     #[arg(long)]
     explain: bool,
+    /// In all your projects, not only in this one
+    #[arg(long, conflicts_with = "cwd")]
+    everywhere: bool,
     /// The project, by a folder in it
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
@@ -63,6 +66,7 @@ pub(crate) fn search(app: &mut App, args: SearchArgs) -> CommandResult {
         "superseded": args.superseded,
         "history": args.history,
         "explain": args.explain,
+        "everywhere": args.everywhere,
         "cwd": app::folder(args.cwd.as_deref())?,
         "agent": caller::agent(),
     });

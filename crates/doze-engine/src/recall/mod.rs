@@ -6,6 +6,8 @@ mod hydrate;
 mod roster;
 mod search;
 
+use std::collections::HashSet;
+
 use doze_core::model::{AgentId, Memory, OwnerId, Scope, Space, Status};
 use doze_core::render::Rendered;
 use doze_store::Snapshot;
@@ -57,7 +59,8 @@ impl Engine {
         }
     }
 
-    /// The scopes a caller reads. Without an agent, every agent's space of the project is the person's to read.
+    /// The scopes a caller reads. Without an agent, every agent's space of the project is the person's to read. A
+    /// caller that names neither project nor folder reads everywhere; an agent then only what is its own.
     pub(crate) fn scopes_of(
         &self,
         snapshot: &Snapshot,
@@ -65,8 +68,17 @@ impl Engine {
         place: Option<&Resolved>,
         reader: &Reader,
     ) -> Result<Vec<Scope>, EngineError> {
+        let Some(place) = place else {
+            let mut scopes = self.scopes_everywhere(snapshot, owner, reader)?;
+            scopes.retain(|scope| match (&reader.agent, scope) {
+                (Some(_), Scope::Project(_)) => false,
+                (Some(reader), Scope::Agent { agent, .. }) => agent == reader,
+                _ => true,
+            });
+            return Ok(scopes);
+        };
         let wants = |space: Space| reader.spaces.is_empty() || reader.spaces.contains(&space);
-        let reads = place.and_then(Resolved::reads);
+        let reads = place.reads();
         let project = reads.as_ref();
         let mut scopes = Vec::new();
         if wants(Space::User) {
@@ -78,9 +90,12 @@ impl Engine {
         if wants(Space::Agent) {
             match &reader.agent {
                 Some(agent) => scopes.push(Scope::Agent { project: project.cloned(), agent: agent.clone() }),
-                None => scopes.extend(snapshot.scopes(owner)?.into_iter().filter(|scope| {
-                    scope.space() == Space::Agent && place.is_some() && scope.project() == project
-                })),
+                None => scopes.extend(
+                    snapshot
+                        .scopes(owner)?
+                        .into_iter()
+                        .filter(|scope| scope.space() == Space::Agent && scope.project() == project),
+                ),
             }
         }
         if reader.spaces.contains(&Space::Bank) {
@@ -92,6 +107,25 @@ impl Engine {
                     && reader.spaces.contains(&scope.space())
             }));
         }
+        Ok(scopes)
+    }
+
+    /// All scopes of the owner that are recalled unasked, or those of the spaces that were asked for.
+    pub(crate) fn scopes_everywhere(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        reader: &Reader,
+    ) -> Result<Vec<Scope>, EngineError> {
+        let mut scopes = snapshot.scopes(owner)?;
+        // A project that has no memory yet has a history.
+        let known: HashSet<String> = scopes.iter().map(Scope::key).collect();
+        let projects = snapshot.projects(owner)?.into_iter().map(|project| Scope::Project(project.id));
+        scopes.extend(projects.filter(|scope| !known.contains(&scope.key())));
+        scopes.retain(|scope| match reader.spaces.as_slice() {
+            [] => scope.is_recalled(),
+            spaces => spaces.contains(&scope.space()),
+        });
         Ok(scopes)
     }
 

@@ -30,7 +30,7 @@ const SNIPPET_CHARS: usize = 240;
 pub struct SearchRequest {
     /// Who asks.
     pub reader: Reader,
-    /// Search all projects of the owner, for a person who stands in none.
+    /// Search all projects of the owner, wherever the caller stands.
     pub everywhere: bool,
     /// What to look for; blank with a window lists the window.
     pub query: String,
@@ -118,7 +118,7 @@ impl Engine {
         let place = self.place_of_reader(owner, &request.reader)?;
         let snapshot = self.store().snapshot()?;
         let scopes = if request.everywhere {
-            snapshot.scopes(owner)?.into_iter().filter(Scope::is_recalled).collect()
+            self.scopes_everywhere(&snapshot, owner, &request.reader)?
         } else {
             self.scopes_of(&snapshot, owner, place.as_ref(), &request.reader)?
         };

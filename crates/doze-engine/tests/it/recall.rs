@@ -1,4 +1,4 @@
-use doze_core::model::{Kind, SessionEnd, WorkStatus};
+use doze_core::model::{Kind, SessionEnd, Space, WorkStatus};
 use doze_core::render::recovery::{FIRST_LINE, LAST_LINE};
 use doze_engine::{
     BriefRequest, ContextRequest, MemoryRequest, Reader, RecoverRequest, SearchRequest, Switches,
@@ -262,4 +262,46 @@ fn what_is_stored_stays_readable_while_memory_is_off() {
     let memory = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);
     kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(memory.id), true).unwrap();
     assert!(kit.found(&cwd, "staging").is_empty());
+}
+
+#[test]
+fn who_stands_nowhere_searches_everywhere_and_who_stands_somewhere_only_there() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    kit.commit(turn("s1", "a", &shop, vec![prompt(1, "Note: the shop's falcon cache lives in Redis.")]));
+    kit.commit(turn("s2", "b", &web, vec![prompt(2, "Note: the web falcon cache lives in memory.")]));
+    kit.commit(turn("s3", "b", &web, vec![prompt(3, "the falcon word alone teaches nothing")]));
+    let user = MemoryRequest {
+        body: "I like falcon jokes.".to_owned(),
+        space: Some(Space::User),
+        ..Default::default()
+    };
+    kit.engine.add(&kit.owner, &user).unwrap();
+    let find = |reader: Reader, history: bool| {
+        let request =
+            SearchRequest { reader, query: "falcon".to_owned(), history, limit: 50, ..Default::default() };
+        let hits = kit.engine.search(&kit.owner, &request).unwrap().hits;
+        let mut scopes: Vec<String> = hits.iter().map(|hit| hit.memory.scope.space().to_string()).collect();
+        scopes.sort();
+        (scopes.join(" "), hits)
+    };
+    let at = |cwd: &str| Reader { cwd: Some(cwd.to_owned()), ..Default::default() };
+    assert_eq!(find(Reader::default(), false).0, "agent agent user");
+    let nowhere = find(Reader::default(), true).1;
+    assert!(nowhere.iter().any(|hit| hit.memory.body.contains("the falcon word alone")), "history too");
+    for reader in [at(&shop), Reader { project: Some("shop".to_owned()), ..Default::default() }] {
+        let (spaces, hits) = find(reader, true);
+        assert!(spaces.contains("agent") && spaces.contains("user"), "{spaces}");
+        assert!(
+            hits.iter().all(|hit| !hit.memory.body.contains("web") && !hit.memory.body.contains("alone"))
+        );
+    }
+    assert_eq!(find(at("/"), true).0, "user", "a folder that is no project is a place as well");
+    let spaces = |spaces| Reader { spaces, ..Default::default() };
+    assert_eq!(find(spaces(vec![Space::User]), false).0, "user");
+    assert_eq!(find(spaces(vec![Space::Agent]), false).0, "agent agent");
+    let agent = Reader { agent: Some("b".into()), ..Default::default() };
+    let (found, hits) = find(agent, true);
+    assert_eq!(found, "agent user", "an agent finds what is its own");
+    assert!(hits.iter().all(|hit| !hit.memory.body.contains("shop")));
 }
