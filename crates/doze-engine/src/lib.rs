@@ -9,6 +9,7 @@ mod commit;
 mod dream;
 mod error;
 mod files;
+mod history;
 mod import;
 mod index;
 mod memory;
@@ -78,8 +79,10 @@ pub struct Switches {
     pub schedule: Schedule,
     /// The budget of a brief when the caller names none, in tokens.
     pub brief_tokens: usize,
-    /// `history.max_bytes`: above this the oldest sessions go.
+    /// `history.max_bytes`: raw events and summaries beyond this go, the oldest first.
     pub history_max_bytes: u64,
+    /// `history.max_age_days`: sessions whose last event is older go; 0 for never.
+    pub history_max_age_days: i64,
 }
 
 impl Default for Switches {
@@ -90,6 +93,7 @@ impl Default for Switches {
             schedule: Schedule::default(),
             brief_tokens: 1500,
             history_max_bytes: 2 << 30,
+            history_max_age_days: 0,
         }
     }
 }

@@ -5,13 +5,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use doze_core::model::{MemoryId, OwnerId, Session, hex};
-use doze_store::{ChangeSet, Changed, Family, LoggedChange, SessionFilter};
+use doze_store::{ChangeSet, Changed, Family, LoggedChange};
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, EngineError, Problem};
-
-/// Sessions deleted in one change set.
-const SESSION_PAGE: usize = 50;
 
 /// Injections, and lines of them, that are remembered.
 const MAX_INJECTIONS: usize = 2_000;
@@ -135,14 +132,10 @@ impl Engine {
 }
 
 impl Engine {
-    /// Upkeep for quiet times: drops the oldest sessions of a history that outgrew `history.max_bytes` (ruling 6), and
-    /// gives the space of what was deleted back to the disk. Answers how many sessions went.
+    /// Upkeep for quiet times: keeps the history within its bounds (ruling 6) and gives the space of what was deleted
+    /// back to the disk. Answers how many sessions went.
     pub fn tidy(&self, owner: &OwnerId) -> Result<u64, EngineError> {
-        let mut dropped = 0;
-        let limit = self.switches().history_max_bytes;
-        if self.store().stats()?.file_bytes > limit {
-            dropped = self.drop_oldest_sessions(owner)?;
-        }
+        let dropped = self.shorten_history(owner)?;
         self.shorten_shown(owner)?;
         if dropped > 0 || self.inner.freed.load(Ordering::Acquire) {
             match self.store().compact() {
@@ -170,19 +163,6 @@ impl Engine {
             self.store().apply(set)?;
         }
         Ok(())
-    }
-
-    /// A tenth of the sessions, the oldest; what was learned from them stays.
-    fn drop_oldest_sessions(&self, owner: &OwnerId) -> Result<u64, EngineError> {
-        let sessions =
-            self.store().snapshot()?.sessions(owner, &SessionFilter::default(), None, usize::MAX)?.items;
-        let count = sessions.len().div_ceil(10);
-        for page in sessions.into_iter().rev().take(count).collect::<Vec<_>>().chunks(SESSION_PAGE) {
-            let set =
-                page.iter().fold(ChangeSet::new(owner.clone()), |set, s| set.delete_session(s.key.clone()));
-            self.store().apply(set)?;
-        }
-        Ok(count as u64)
     }
 }
 

@@ -5,6 +5,7 @@
 mod bounds;
 mod commit;
 mod dream;
+mod history;
 mod kit;
 mod memory;
 mod project;

@@ -1,5 +1,6 @@
 //! Sessions and events.
 
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
 use doze_core::model::{AgentId, Event, OwnerId, ProjectId, Session, SessionKey};
@@ -190,6 +191,34 @@ impl Snapshot {
                 ControlFlow::Continue(())
             }
         })
+    }
+
+    /// How many bytes the record and the events of each session take as they are stored. Reads all of them.
+    pub fn history_sizes(&self, owner: &OwnerId) -> Result<HashMap<SessionKey, u64>, ReadError> {
+        let mut sizes = HashMap::<SessionKey, u64>::new();
+        let mut add = |(key, bytes): (SessionKey, u64)| {
+            *sizes.entry(key).or_default() += bytes;
+            ControlFlow::Continue(())
+        };
+        let size = |o: &str, session: &str, harness: &str, value: &[u8]| {
+            if o != owner.as_str() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue((SessionKey::new(session, harness), value.len() as u64))
+        };
+        self.scan(
+            SESSIONS,
+            (owner.as_str(), "", ""),
+            |(o, s, h), value: &[u8]| size(o, s, h, value),
+            &mut add,
+        )?;
+        self.scan(
+            EVENTS,
+            (owner.as_str(), "", "", 0),
+            |(o, s, h, _), value: &[u8]| size(o, s, h, value),
+            add,
+        )?;
+        Ok(sizes)
     }
 
     /// For each fingerprint where its event lies, if the project knows it.

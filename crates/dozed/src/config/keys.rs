@@ -138,8 +138,16 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "history.max_bytes",
         kind: Kind::Int { default: 2 * GIB, min: MIB, max: 1024 * GIB },
-        doc: "Raw events and summaries beyond this go, oldest first. Memories stay.",
+        doc: "Raw events and summaries beyond this go, oldest first; those that a memory cites or that no sweep has \
+              read go last. Memories stay.",
         env: &["DOZE_HISTORY_MAX_BYTES"],
+    },
+    Key {
+        name: "history.max_age_days",
+        kind: Kind::Int { default: 0, min: 0, max: 36_500 },
+        doc: "Sessions whose last event is older than this many days go, whatever cites them. 0 keeps them. Memories \
+              stay.",
+        env: &["DOZE_HISTORY_MAX_AGE_DAYS"],
     },
     Key {
         name: "store.cache_bytes",

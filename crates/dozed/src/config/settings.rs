@@ -42,6 +42,8 @@ pub struct Settings {
     pub embedder_idle: Duration,
     /// `history.max_bytes`
     pub history_max_bytes: u64,
+    /// `history.max_age_days`
+    pub history_max_age_days: i64,
     /// `store.cache_bytes`
     pub store_cache_bytes: usize,
     /// `log.level`
@@ -76,6 +78,7 @@ impl Settings {
             embedder_library: some(text("embedder.library")).map(PathBuf::from),
             embedder_idle: Duration::from_secs(number("embedder.idle_seconds")),
             history_max_bytes: number("history.max_bytes"),
+            history_max_age_days: i64::try_from(number("history.max_age_days")).unwrap_or(i64::MAX),
             store_cache_bytes: size("store.cache_bytes"),
             log_level: text("log.level"),
             log_target: text("log.target"),

@@ -170,6 +170,7 @@ fn switches(settings: &Settings) -> Switches {
         prompt_search: settings.prompt_search,
         brief_tokens: settings.brief_tokens,
         history_max_bytes: settings.history_max_bytes,
+        history_max_age_days: settings.history_max_age_days,
         schedule: Schedule {
             enabled: settings.dream_enabled && settings.dream_extractor != "off" && !modes.is_empty(),
             interval: SignedDuration::try_from(settings.dream_interval).unwrap_or(SignedDuration::MAX),

@@ -153,7 +153,10 @@ impl Loop {
     fn tidy(&self) {
         match self.engine.tidy(&self.owner) {
             Ok(0) => {}
-            Ok(sessions) => info!(sessions, "The oldest history went, to stay below history.max_bytes"),
+            Ok(sessions) => info!(
+                sessions,
+                "The oldest history went, to stay within history.max_bytes and history.max_age_days"
+            ),
             Err(error) => warn!(error = %doze_engine::chain(&error), "The store was not tidied"),
         }
     }
