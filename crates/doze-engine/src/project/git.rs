@@ -34,9 +34,12 @@ pub(super) struct Repository {
     pub(super) file_identity: Option<String>,
 }
 
-/// Finds the repository a folder lies in, if any.
-pub(super) fn find(folder: &Path) -> Option<Repository> {
-    let (top, git_dir) = folder.ancestors().find_map(|dir| Some((dir.to_path_buf(), git_dir_of(dir)?)))?;
+/// Finds the repository a folder lies in, if any, below the first folder at which to stop.
+pub(super) fn find(folder: &Path, stop: &dyn Fn(&Path) -> bool) -> Option<Repository> {
+    let (top, git_dir) = folder
+        .ancestors()
+        .take_while(|dir| !stop(dir))
+        .find_map(|dir| Some((dir.to_path_buf(), git_dir_of(dir)?)))?;
     let common = common_dir(&git_dir);
     let config = read_start(&common.join("config"), MAX_GIT_FILE);
     let shallow = common.join("shallow").exists();

@@ -9,8 +9,9 @@ use super::git::Repository;
 pub(super) enum Place {
     /// A git work tree or bare repository.
     Repository(Repository),
-    /// A plain folder that may be a project, with its device, inode and birth time where it exists.
-    Folder { path: String, file_identity: Option<String> },
+    /// A plain folder that may be a project, the folders above whose project it may belong to, the nearest first, and
+    /// its device, inode and birth time where it exists.
+    Folder { path: String, above: Vec<String>, file_identity: Option<String> },
 }
 
 impl Place {
@@ -44,7 +45,7 @@ impl Place {
                 aliases.extend(repository.roots.iter().map(|root| format!("root:{root}")));
                 aliases
             }
-            Self::Folder { path, file_identity } => {
+            Self::Folder { path, file_identity, .. } => {
                 let mut aliases = vec![format!("path:{path}")];
                 aliases.extend(file_identity.iter().map(|id| format!("file:{id}")));
                 aliases
@@ -60,9 +61,9 @@ pub(super) fn recognise<E>(
 ) -> Result<Option<Project>, E> {
     match place {
         Place::Repository(repository) => recognise_repository(repository, by_alias),
-        Place::Folder { path, file_identity } => {
-            for folder in std::path::Path::new(path).ancestors() {
-                let known = by_alias(&format!("path:{}", folder.to_string_lossy()))?;
+        Place::Folder { path, above, file_identity } => {
+            for folder in std::iter::once(path).chain(above) {
+                let known = by_alias(&format!("path:{folder}"))?;
                 if known.is_some() {
                     return Ok(known);
                 }
@@ -217,7 +218,11 @@ mod tests {
     #[test]
     fn a_plain_folder_belongs_to_the_nearest_known_folder_above() {
         let known = [project("a", &["path:/w/a"]), project("ab", &["path:/w/a/b"])];
-        let folder = |path: &str| Place::Folder { path: path.into(), file_identity: None };
+        let folder = |path: &str| Place::Folder {
+            path: path.into(),
+            above: crate::project::paths::above(path, None, &[]),
+            file_identity: None,
+        };
         assert_eq!(recognised(&folder("/w/a/b/c"), &known).as_deref(), Some("ab"));
         assert_eq!(recognised(&folder("/w/a/x"), &known).as_deref(), Some("a"));
         assert_eq!(recognised(&folder("/w/ab"), &known), None);

@@ -13,7 +13,7 @@ use doze_core::model::{OwnerId, Project, ProjectId, uuid_v7};
 use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::names::check_path;
+use crate::names::{check_path, safe_name};
 use crate::{Engine, EngineError, lock};
 use identity::Place;
 pub use upkeep::ProjectCard;
@@ -156,15 +156,23 @@ impl Engine {
 
     /// Reads what the folder says about itself.
     fn place_of(&self, folder: &str) -> Option<Place> {
-        if !Path::new(folder).is_absolute() {
+        // A folder whose name holds a secret is no project: its name would stand in the store.
+        let is_clean = |name: &str| safe_name(name) == name;
+        if !Path::new(folder).is_absolute() || !is_clean(folder) {
             return None;
         }
-        if let Some(repository) = git::find(Path::new(folder)) {
-            return Some(Place::Repository(repository));
-        }
         let surroundings = &self.inner.options.surroundings;
-        paths::may_be_project(folder, surroundings.home.as_deref(), &surroundings.temp_roots).then(|| {
-            Place::Folder { path: folder.to_owned(), file_identity: git::file_identity(Path::new(folder)) }
+        let (home, temp_roots) = (surroundings.home.as_deref(), surroundings.temp_roots.as_slice());
+        // A repository in the home folder itself holds somebody's settings, not everything that lies below.
+        if let Some(repository) =
+            git::find(Path::new(folder), &|dir| paths::is_never_a_project(dir, home, temp_roots))
+        {
+            return is_clean(&repository.common).then_some(Place::Repository(repository));
+        }
+        paths::may_be_project(folder, home, temp_roots).then(|| Place::Folder {
+            path: folder.to_owned(),
+            above: paths::above(folder, home, temp_roots),
+            file_identity: git::file_identity(Path::new(folder)),
         })
     }
 

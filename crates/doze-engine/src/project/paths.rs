@@ -44,6 +44,45 @@ fn lexical(path: &Path) -> PathBuf {
 /// Folders of the system, in which plain folders are nobody's projects.
 const SYSTEM_FOLDERS: &[&str] = &["/proc", "/sys", "/dev", "/run", "/etc", "/private/tmp", "/var/folders"];
 
+/// Folders that hold what does not belong together: somebody may work in one, but what lies below is its own.
+const SYSTEM_ROOTS: &[&str] = &[
+    "/opt",
+    "/srv",
+    "/usr",
+    "/usr/local",
+    "/usr/src",
+    "/var",
+    "/var/lib",
+    "/var/www",
+    "/lib",
+    "/media",
+    "/Volumes",
+    "/Library",
+    "/Applications",
+    "/System",
+    "/private",
+];
+
+/// The root, the home folder and the folders for temporary files: not even a repository in one makes it a project.
+pub(super) fn is_never_a_project(folder: &Path, home: Option<&str>, temp_roots: &[String]) -> bool {
+    folder.parent().is_none()
+        || home.is_some_and(|home| Path::new(home) == folder)
+        || temp_roots.iter().any(|root| Path::new(root) == folder)
+}
+
+/// The folders above a plain folder whose project it may belong to, the nearest first: up to the home folder, a folder
+/// for temporary files or one of the system's.
+pub(super) fn above(folder: &str, home: Option<&str>, temp_roots: &[String]) -> Vec<String> {
+    Path::new(folder)
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.to_string_lossy().into_owned())
+        .take_while(|folder| {
+            may_be_project(folder, home, temp_roots) && !SYSTEM_ROOTS.contains(&folder.as_str())
+        })
+        .collect()
+}
+
 /// Whether a plain folder (no git work tree) can be a project: `/`, home folders, temporary folders and relative
 /// names cannot. A temporary folder is a temp root or a folder made directly in one.
 pub(super) fn may_be_project(folder: &str, home: Option<&str>, temp_roots: &[String]) -> bool {
@@ -114,6 +153,24 @@ mod tests {
         assert!(!may_be_project("/srv/me", Some("/srv/me"), &temp));
         for folder in ["/home/dev/app", "/srv/x", "/tmp/x1/app", "/mnt/c/Users/dev/app", "/opt"] {
             assert!(may_be_project(folder, Some("/srv/me"), &temp), "{folder}");
+        }
+    }
+
+    #[test]
+    fn what_lies_above_ends_at_homes_and_at_what_is_the_systems() {
+        let temp = ["/tmp".to_owned()];
+        for (folder, expected) in [
+            ("/srv/me/a/b/c", vec!["/srv/me/a/b", "/srv/me/a"]),
+            ("/srv/me/a", vec![]),
+            ("/home/dev/app/src", vec!["/home/dev/app"]),
+            ("/tmp/x1/app/src", vec!["/tmp/x1/app"]),
+            ("/opt/tool/src", vec!["/opt/tool"]),
+            ("/usr/local/x", vec![]),
+            ("/app/src", vec!["/app"]),
+            ("/mnt/c/Users/dev/app/src", vec!["/mnt/c/Users/dev/app"]),
+            ("/app", vec![]),
+        ] {
+            assert_eq!(above(folder, Some("/srv/me"), &temp), expected, "{folder}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! An engine in a temporary folder, and sessions to feed it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,14 +25,25 @@ impl Kit {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedEnvironment::new(NOW.parse().unwrap()));
-        let engine = open(folder.path().to_path_buf(), clock.clone());
+        let engine = open(folder.path().to_path_buf(), clock.clone(), Surroundings::default());
         Self { engine, clock, owner: OwnerId::new("local:1"), folder }
+    }
+
+    /// The person's home is the folder `home`, and `tmp` is for temporary files.
+    pub(crate) fn at_home() -> Self {
+        let mut kit = Self::new();
+        let folder = kit.folder.path().canonicalize().unwrap();
+        let place = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let surroundings = Surroundings { home: Some(place("home")), temp_roots: vec![place("tmp")] };
+        kit.engine.close();
+        kit.engine = open(folder.join("at-home"), kit.clock.clone(), surroundings);
+        kit
     }
 
     /// Closes the engine and opens it on the same files.
     pub(crate) fn reopen(&mut self) {
         self.engine.close();
-        self.engine = open(self.folder.path().to_path_buf(), self.clock.clone());
+        self.engine = open(self.folder.path().to_path_buf(), self.clock.clone(), Surroundings::default());
     }
 
     /// A folder that is a project, though no repository.
@@ -80,14 +92,15 @@ impl Drop for Kit {
     }
 }
 
-fn open(folder: PathBuf, clock: Arc<FixedEnvironment>) -> Engine {
+fn open(folder: PathBuf, clock: Arc<FixedEnvironment>, surroundings: Surroundings) -> Engine {
+    std::fs::create_dir_all(&folder).unwrap();
     let options = Options {
         store: folder.join("doze.redb"),
         index: folder.join("index"),
         cache_bytes: 1 << 20,
         embedder: EmbedderChoice::Off,
         model_idle: Duration::from_secs(60),
-        surroundings: Surroundings::default(),
+        surroundings,
         switches: Switches::default(),
     };
     Engine::open(options, clock).unwrap()
@@ -158,4 +171,15 @@ pub(crate) fn long_session(rule: &str) -> Vec<Event> {
         events.push(prompt(4 + 3 * round, "go on"));
     }
     events
+}
+
+/// Runs git without anybody's settings.
+pub(crate) fn git(folder: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"])
+        .args(args);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -1,19 +1,8 @@
 use std::path::Path;
-use std::process::Command;
 
 use doze_engine::{Forget, Problem};
 
-use crate::kit::{Kit, prompt, turn};
-
-fn git(folder: &Path, args: &[&str]) {
-    let mut command = Command::new("git");
-    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"])
-        .args(args);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
+use crate::kit::{Kit, git, prompt, turn};
 
 fn id(kit: &Kit, folder: &Path) -> String {
     let place = kit.engine.project_of(&kit.owner, &folder.to_string_lossy()).unwrap();
@@ -90,4 +79,28 @@ fn projects_are_named_merged_split_and_forgotten() {
     assert!(kit.brief(&web, "a").is_empty());
     assert_eq!(kit.engine.session(&kit.owner, "s2", None).unwrap_err().problem, Problem::NotFound);
     assert!(kit.brief(&shop, "a").contains("gRPC"));
+}
+
+#[test]
+fn what_lies_in_the_home_folder_does_not_belong_to_it() {
+    let kit = Kit::at_home();
+    let place = |name: &str| {
+        let path = kit.path(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    };
+    let (home, temp) = (place("home"), place("tmp"));
+    let (notes, deep, other) = (place("home/notes"), place("home/notes/a/b"), place("home/other"));
+    for folder in [&home, &temp] {
+        git(folder, &["init", "-q"]);
+        git(folder, &["commit", "-q", "--allow-empty", "-m", "settings"]);
+        let seen = kit.engine.project_of(&kit.owner, &folder.to_string_lossy()).unwrap();
+        assert_eq!((seen.is_project, seen.project), (false, None), "{folder:?}");
+    }
+    let first = id(&kit, &notes);
+    assert_eq!(id(&kit, &deep), first);
+    assert_ne!(id(&kit, &other), first);
+    let app = place("tmp/x1");
+    git(&app, &["init", "-q"]);
+    assert_ne!(id(&kit, &app), first, "a work tree inside is a project");
 }
