@@ -47,6 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_may_not_grow_does_not_end_the_process() {
+        let (asked, asks) = std::sync::mpsc::channel();
+        let handle = watch(move |request| asked.send(request).unwrap()).unwrap();
+        // Without its handler the first signal would end this very process.
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::XFSZ).unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).unwrap();
+        assert_eq!(asks.recv().unwrap(), Request::Reload);
+        handle.close();
+    }
+
+    #[test]
     fn the_second_request_to_end_means_now() {
         let mut asked = false;
         let answers = [SIGHUP, SIGTERM, SIGHUP, SIGINT].map(|signal| request(signal, &mut asked));

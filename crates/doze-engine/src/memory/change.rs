@@ -7,6 +7,7 @@ use doze_store::ChangeSet;
 
 use super::add::{Cleaned, bounded_list, cleaned_title};
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS};
+use crate::names::{check_given, safe_name};
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
 
@@ -207,8 +208,9 @@ impl Engine {
 
     /// Another agent found the same (S0.35).
     pub fn confirm(&self, owner: &OwnerId, id: &MemoryId, agent: &AgentId) -> Result<Memory, EngineError> {
+        check_given("agent", agent.as_str())?;
         self.change_memory(owner, id, |_, mut memory| {
-            let name = agent.as_str().to_owned();
+            let name = safe_name(agent.as_str());
             let is_own = memory.scope.agent() == Some(agent)
                 || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
             if !is_own && !memory.confirmed_by.contains(&name) {

@@ -6,6 +6,7 @@ mod bounds;
 mod commit;
 mod dream;
 mod history;
+mod hostile;
 mod kit;
 mod memory;
 mod project;
