@@ -1,7 +1,9 @@
 //! Text that doze or a harness put into a conversation, and how to take it out again (`MODEL` ruling 17).
 //!
 //! What doze injects stands in a marked block. The block is removed wherever it comes back; lines that lost their
-//! block are known by their hash.
+//! block are known by their hash, as are the sentences in them ([`pieces`]).
+
+mod pieces;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -118,11 +120,11 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
 /// Shortest line, in letters and digits, that is remembered: shorter ones are said by anybody.
 const SHORTEST: usize = 12;
 
-/// Hashes by which the lines of an injected text are known again. They do not depend on list marks, labels, ages,
-/// case, punctuation or white space. A brief's line (`- title (age, label): body`) is known by its parts as well.
-/// The hashes are stored: they may not change between versions.
+/// Hashes by which the lines of an injected text, and the sentences in them, are known again. They do not depend on
+/// list marks, labels, ages, case, punctuation or white space. A brief's line (`- title (age, label): body`) is known
+/// by its parts as well. The hashes are stored: they may not change between versions.
 pub fn line_hashes(text: &str) -> Vec<u64> {
-    let mut hashes = Vec::new();
+    let mut hashes = pieces::hashes(text);
     for line in text.lines() {
         hashes.extend(line_hash(line));
         if let Some(age) = AGE.find(line) {
@@ -130,25 +132,65 @@ pub fn line_hashes(text: &str) -> Vec<u64> {
             hashes.extend(line_hash(&line[age.end()..]));
         }
     }
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes
+    hashes.into_iter().collect()
 }
 
-/// `text` without the lines whose hash `is_known`, so that an injected line is never learned, wherever it was pasted.
+/// `text` without the lines and sentences whose hash `is_known`, so that what was injected is never learned, wherever
+/// and however it was pasted. What is left of a line that lost something goes too when it is no more than a mark.
 pub fn strip_known_lines<'a>(text: &'a str, is_known: &dyn Fn(u64) -> bool) -> Cow<'a, str> {
-    let known = |line: &str| line_hash(line).is_some_and(is_known);
-    if !text.lines().any(known) {
+    let known_line = |line: &str| line_hash(line).is_some_and(is_known);
+    let found = pieces::find(text, is_known);
+    if found.is_empty() && !text.lines().any(known_line) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.lines().filter(|line| !known(line)).collect::<Vec<_>>().join("\n"))
+    let mut pieces = found.into_iter().peekable();
+    let mut kept: Vec<Cow<'_, str>> = Vec::new();
+    let mut start = 0;
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim_end_matches(['\n', '\r']);
+        let end = start + line.len();
+        let mut left = String::new();
+        let mut at = start;
+        let mut is_touched = false;
+        while let Some(piece) = pieces.peek().filter(|piece| piece.start < end) {
+            is_touched = true;
+            left.push_str(&text[at..piece.start.max(at)]);
+            at = piece.end.min(end);
+            if piece.end > end {
+                break; // It goes on in the next line.
+            }
+            // The end mark of a sentence goes with it.
+            at = end - text[at..end].trim_start_matches(['.', '!', '?', '。', '！', '？', '…']).len();
+            pieces.next();
+        }
+        if known_line(line) {
+            // Nothing of it is left.
+        } else if is_touched {
+            left.push_str(&text[at..end]);
+            if !is_mark(&left) {
+                kept.push(Cow::Owned(left.trim_end().to_owned()));
+            }
+        } else {
+            kept.push(Cow::Borrowed(line));
+        }
+        start += whole.len();
+    }
+    Cow::Owned(kept.join("\n"))
+}
+
+/// Whether what is left of a line is no text of its own: a number, a path before a colon, an age, a few letters.
+fn is_mark(left: &str) -> bool {
+    let left = AGE.replace_all(left.trim(), "");
+    let is_head =
+        !left.contains(char::is_whitespace) && left.ends_with([':', '：', '→', ')', ']', '>', '"', '|']);
+    is_head || pieces::width(&left) < SHORTEST
 }
 
 /// An age as the renderers write it: `(3d ago, from the user)`, `— 10 min ago`, `2h ago:`.
 static AGE: LazyLock<Regex> = LazyLock::new(|| {
     text::regex(concat!(
-        r"(?i)\((?:today|yesterday|just now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?)(?: ago)?)(?:, [^()\n]{0,60})?\)|",
-        r"(?:[—–-] )?\b(?:just now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?) ago)\b"
+        r"(?i)\((?:today|yesterday|just[ \n]now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?)(?:[ \n]ago)?)(?:,[ \n][^()]{0,60})?\)|",
+        r"(?:[—–-] )?\b(?:just[ \n]now|\d{1,5} ?(?:m|h|d|mo|min|days?|months?|hours?)[ \n]ago)\b"
     ))
 });
 
@@ -170,10 +212,7 @@ fn line_hash(line: &str) -> Option<u64> {
     if length < SHORTEST {
         return None;
     }
-    let digest = hash.finalize();
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    Some(u64::from_be_bytes(first))
+    Some(pieces::first_bytes(hash))
 }
 
 #[cfg(test)]
@@ -225,10 +264,145 @@ mod tests {
         assert_eq!(strip_known_lines("keep\n- the linter needs node 20\nthis", &known), "keep\nthis");
     }
 
+    /// A brief with every form of line, and the question whether a hash belongs to it.
+    const BRIEF: &str = "# Project memory\n\
+        ## Decisions\n\
+        - Use pnpm for installs (3d ago, from the user): npm breaks the lock file. It ignores the workspace protocol.\n\
+        - The staging API listens on port 5433 (today, from a run summary)\n\
+        ## Facts\n\
+        - Lesson: The linter needs node 20. Older ones crash on import assertions.\n\
+        - 数据库端口是5433（测试环境）。不要在主分支上提交。\n\
+        - Run `just itest --all` before a release (2d ago, saved by an agent): the suite \"smoke\" needs it";
+
+    fn stripped(text: &str) -> String {
+        let hashes = line_hashes(BRIEF);
+        strip_known_lines(text, &|hash| hashes.contains(&hash)).into_owned()
+    }
+
+    #[test]
+    fn pasted_lines_are_known_behind_any_mark_and_in_any_frame() {
+        let line = "The staging API listens on port 5433";
+        let frames = [
+            ("a. ", ""),
+            ("(iv) ", ""),
+            ("iv) ", ""),
+            ("①", ""),
+            ("❷ ", "."),
+            ("[3] ", ""),
+            ("<li>", "</li>"),
+            ("<td class=\"x\">", "</td>"),
+            ("NOTES.md:12:", ""),
+            ("docs/NOTES.md:12:3: ", ""),
+            ("    12\u{2192}", ""),
+            ("12: ", ""),
+            ("12\t", ""),
+            ("  \"", "\","),
+            ("[\"", "\"]"),
+            ("{\"title\": \"", "\"}"),
+            ("{\"n\": 1, \"t\": \"", "\\n\"}"),
+            ("| ", " |"),
+            ("| 1 | ", " | "),
+            ("Note: ", "."),
+            ("> > ", ""),
+            ("**", "**"),
+            ("+ [x] ", "!"),
+            ("// ", ""),
+            ("\u{2022}", ""),
+            ("\u{201c}", "\u{201d}"),
+        ];
+        for (before, after) in frames {
+            assert_eq!(stripped(&format!("{before}{line}{after}")), "", "{before}…{after}");
+        }
+        assert_eq!(
+            stripped(&format!("see below\n1. {line}\n2. Deploy with the blue button")),
+            "see below\n2. Deploy with the blue button"
+        );
+    }
+
+    #[test]
+    fn joined_wrapped_and_quoted_sentences_are_known() {
+        let gone = [
+            BRIEF.to_owned(),
+            BRIEF.replace('\n', " "),
+            BRIEF.replace("\n- ", "\n"),
+            BRIEF.replace("the ", "the\n").replace(" need", "\nneed"),
+            BRIEF.replace("(3d ago", "(9d ago").replace('\n', "\\n"),
+            "npm breaks the lock file.".to_owned(),
+            "It ignores the workspace\nprotocol".to_owned(),
+            "> The staging API\n> listens on port 5433.".to_owned(),
+            "    7\u{2192}The staging API\n    8\u{2192}listens on port 5433".to_owned(),
+            "The linter needs node 20. Older ones crash on import assertions.".to_owned(),
+            "use pnpm for installs the linter needs node 20".to_owned(),
+            "1. Use pnpm for installs 2. The linter needs node 20".to_owned(),
+            "不要在主分支上提交".to_owned(),
+            "数据库端口是5433\n（测试环境）".to_owned(),
+            "Run `just itest --all` before a release: the suite \"smoke\" needs it".to_owned(),
+        ];
+        for text in gone {
+            assert_eq!(stripped(&text), "", "{text}");
+        }
+        let kept = [
+            ("The linter needs node 20. But CI has node 18 only.", " But CI has node 18 only."),
+            ("Please tidy up the docs. The staging API\nlistens on port 5433.", "Please tidy up the docs."),
+            ("\"Use pnpm for installs\" is not true any more", "\"\" is not true any more"),
+        ];
+        for (text, left) in kept {
+            assert_eq!(stripped(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_persons_own_sentence_stays_whole() {
+        for text in [
+            "Use pnpm for installs, he said",
+            "Don't use pnpm for installs",
+            "On Windows machines: use pnpm for installs",
+            "Use pnpm for installs and yarn for releases",
+            "The staging API listens on port 5434",
+            "The staging API listens on port 54331",
+            "Never run `just itest --all` before a release on Fridays",
+            "不要在主分支上提交代码",
+            "In CI (Linux) use pnpm for installs",
+            "Decisions and facts are two things",
+            "npm breaks\nthe lock filesystem",
+        ] {
+            assert_eq!(stripped(text), text);
+        }
+    }
+
     #[test]
     fn stored_hashes_do_not_change() {
         assert_eq!(line_hashes("- Always run the tests"), line_hashes("always run the tests"));
-        assert_eq!(line_hashes("always run the tests"), [line_hash("alwaysrunthetests").unwrap()]);
+        assert_eq!(line_hash("alwaysrunthetests"), Some(5_207_548_676_208_181_862));
+        assert_eq!(
+            line_hashes("always run the tests"),
+            [2_998_726_258_684_701_561, 5_207_548_676_208_181_862]
+        );
+        let former = line_hash("Use pnpm for installs").unwrap();
+        assert_eq!(strip_known_lines("- use PNPM for installs.", &|hash| hash == former), "");
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        let hashes: std::collections::HashSet<u64> = line_hashes(BRIEF).into_iter().collect();
+        let joined = BRIEF.replace('\n', " ");
+        for unit in [
+            joined.as_str(),
+            "npm breaks the lock file. ",
+            "Use pnpm for installs ",
+            "# ",
+            "a:",
+            "<li>",
+            "\\n",
+            "2h ago ",
+            "npm breaks the lo. ",
+        ] {
+            let text = unit.repeat(300_000 / unit.len());
+            let started = std::time::Instant::now();
+            strip_known_lines(&text, &|hash| hashes.contains(&hash));
+            let took = started.elapsed();
+            assert!(took.as_secs() < 10, "{unit:?} took {took:?}");
+        }
     }
 
     proptest! {
@@ -237,6 +411,20 @@ mod tests {
             let once = strip_injected(&text).into_owned();
             prop_assert!(!once.contains("<doze-memory>") || once.contains("`<doze-memory>`"));
             line_hashes(&text);
+        }
+
+        #[test]
+        fn what_was_shown_is_known_and_what_is_left_is_not(shown in "([a-c]{1,9}|[.:|#\"<>()\\n]|1d ago|日本| ){0,30}", other in "([a-d]{1,9}|[.:|#\"<>()\\n]|1d ago|日本| |\\PC){0,30}") {
+            let hashes = line_hashes(&shown);
+            let known = |hash| hashes.contains(&hash);
+            for line in shown.lines().filter(|line| line_hash(line).is_some()) {
+                prop_assert_eq!(strip_known_lines(line, &known), "");
+            }
+            let left = strip_known_lines(&other, &known);
+            prop_assert!(left.len() <= other.len());
+            if line_hashes(&other).iter().all(|hash| !known(*hash)) {
+                prop_assert_eq!(left.as_ref(), other.as_str());
+            }
         }
     }
 }
