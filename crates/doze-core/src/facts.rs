@@ -10,7 +10,9 @@ use regex::Regex;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::text::{bare_line, cut, normalise_words, one_line, prose_lines, regex, sentences, width};
+use crate::text::{
+    bare_line, cut, join_wrapped, normalise_words, one_line, prose_lines, regex, sentences, width,
+};
 
 /// Candidates that one task may yield.
 pub const MAX_CANDIDATES: usize = 10;
@@ -62,7 +64,7 @@ pub fn extract_facts<'a>(sources: impl IntoIterator<Item = FactSource<'a>>) -> V
     let mut seen: BTreeSet<BTreeSet<String>> = BTreeSet::new();
     for source in sources.into_iter().filter(|source| source.origin != Origin::Injected) {
         let text = strip_injected(bounded(source.text));
-        for line in prose_lines(&text) {
+        for line in prose_lines(&join_wrapped(&text)) {
             for sentence in sentences(bare_line(line)) {
                 let Some(candidate) = judge(sentence, &source) else { continue };
                 if seen.insert(normalise_words(&candidate.text)) {
@@ -326,6 +328,16 @@ mod tests {
                 "There is a known issue with the macOS file watcher",
                 "lesson_learned",
                 "There is a known issue with the macOS file watcher",
+            ),
+            (
+                "- Note: the migrations of the billing service are run by\n  hand on the first Monday",
+                "lesson_learned",
+                "the migrations of the billing service are run by hand on the first Monday",
+            ),
+            (
+                "记住：所有数据库迁移脚本都必须先在测试环境运行，\n然后才能合并到主分支",
+                "lesson_learned",
+                "所有数据库迁移脚本都必须先在测试环境运行，然后才能合并到主分支",
             ),
             ("用户喜欢深色主题和圆角边框。", "user_preference", "用户喜欢深色主题和圆角边框"),
             ("本项目使用pnpm管理依赖。", "codebase_pattern", "本项目使用pnpm管理依赖"),

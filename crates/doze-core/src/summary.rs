@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Origin, Outcome, Summary, TaskRef, Tokens};
-use crate::text::{cut_ellipsis, one_line, prose_lines};
+use crate::text::{cut_ellipsis, join_wrapped, one_line, prose_lines};
 
 /// Longest `what`, in characters (S0 fact 14; the others below too).
 pub const MAX_WHAT: usize = 200;
@@ -51,7 +51,7 @@ pub struct SummaryInput<'a> {
 /// Makes the summary of a session.
 pub fn summarise(input: &SummaryInput<'_>) -> Summary {
     let answers: Vec<String> = input.events.iter().filter_map(answer).collect();
-    let output = input.output.map(strip_injected).filter(|output| !output.trim().is_empty());
+    let output = input.output.map(own_words).filter(|output| !output.trim().is_empty());
     // The newest text speaks of the state at the end; earlier ones speak of what is done by now.
     let last: Vec<&str> = output.as_deref().into_iter().chain(answers.last().map(String::as_str)).collect();
     let all: Vec<&str> =
@@ -85,7 +85,12 @@ pub fn summarise(input: &SummaryInput<'_>) -> Summary {
 /// What an agent said, without what was injected into it.
 fn answer(event: &Event) -> Option<String> {
     let said = event.kind == EventKind::Answer && event.origin == Origin::Agent;
-    said.then(|| strip_injected(&event.text).into_owned()).filter(|text| !text.trim().is_empty())
+    said.then(|| own_words(&event.text)).filter(|text| !text.trim().is_empty())
+}
+
+/// A text without what was injected into it, its broken sentences whole.
+fn own_words(text: &str) -> String {
+    join_wrapped(&strip_injected(text)).into_owned()
 }
 
 /// The first thing that a person asked for, else the task as the orchestrator put it.
@@ -183,11 +188,7 @@ pub fn short_path(path: &str) -> String {
 }
 
 /// S0.13: short hashes the agent told of, that git printed, and those of commit events; the newest last.
-fn commits(
-    input: &SummaryInput<'_>,
-    output: &Option<std::borrow::Cow<'_, str>>,
-    answers: &[String],
-) -> Vec<String> {
+fn commits(input: &SummaryInput<'_>, output: &Option<String>, answers: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut answers = answers.iter();
     for event in input.events {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
@@ -10,9 +11,16 @@ use unicode_segmentation::UnicodeSegmentation;
 const ESCAPE: char = '\u{1b}';
 
 /// Drops terminal escapes, control characters other than line feed and tab, and the invisible characters that
-/// reorder or hide text (bidirectional overrides, tag characters, byte order marks). Carriage returns and the
-/// Unicode line separators become line feeds.
+/// reorder or hide text, see [`visible`]. Carriage returns and the Unicode line separators become line feeds.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    match without_controls(text) {
+        // What was dropped may have stood between two characters that are looked at together.
+        Cow::Owned(text) => Cow::Owned(visible(&text).into_owned()),
+        Cow::Borrowed(text) => visible(text),
+    }
+}
+
+fn without_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unclean) {
         return Cow::Borrowed(text);
     }
@@ -45,10 +53,59 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 fn is_unclean(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => true,
-        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        '\u{2028}' | '\u{2029}' => true,
         other => other.is_control(),
     }
+}
+
+/// Drops the invisible characters that only hide or reorder text: bidirectional marks and overrides, zero-width
+/// spaces and operators, soft hyphens, tag characters, byte order marks, and variation selectors that select nothing.
+/// The joiners stay where a script or an emoji needs them: behind anything but ASCII, where they would only split a
+/// word that must be recognised whole.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let mut before = None;
+    let mut hidden = |at: usize, c: char| {
+        let is_hidden = !c.is_ascii() && is_hidden(c, before, text[at + c.len_utf8()..].chars().next());
+        if !is_hidden {
+            before = Some(c);
+        }
+        is_hidden
+    };
+    let Some(first) = text.char_indices().find(|(at, c)| hidden(*at, *c)).map(|(at, _)| at) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..first]);
+    out.extend(text[first..].char_indices().filter(|(at, c)| !hidden(first + at, *c)).map(|(_, c)| c));
+    Cow::Owned(out)
+}
+
+/// Whether a character behind `before`, the last one that stays, hides or reorders what it stands in.
+fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
+    match c {
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        '\u{200c}' | '\u{200d}' => {
+            before.is_none_or(|c| c.is_ascii() || matches!(c, '\u{200c}' | '\u{200d}'))
+        }
+        // A keycap is a digit, a selector and a frame.
+        '\u{fe00}'..='\u{fe0f}' => before.is_none_or(|c| {
+            is_selector(c) || c.is_whitespace() || c.is_ascii() && !(c != ' ' && after == Some('\u{20e3}'))
+        }),
+        // These choose between forms of one ideograph.
+        '\u{e0100}'..='\u{e01ef}' => !before.is_some_and(|c| is_unspaced(c) && !is_selector(c)),
+        _ => false,
+    }
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// What follows a terminal escape, given the text right behind the escape character.
@@ -229,10 +286,14 @@ fn is_abbreviation(before: &str) -> bool {
 
 /// The lines of `text` that are prose: fenced code, quoted lines and diffs are left out.
 pub fn prose_lines(text: &str) -> Vec<&str> {
-    let mut out = Vec::new();
+    with_role(text).filter(|(_, is_prose)| *is_prose).map(|(line, _)| line).collect()
+}
+
+/// Every line, with whether it is prose.
+fn with_role(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut fence: Option<(char, usize)> = None;
     let mut in_diff = false;
-    for line in text.lines() {
+    text.lines().map(move |line| {
         let trimmed = line.trim_start();
         let mark = trimmed.chars().next().filter(|c| matches!(c, '`' | '~'));
         let run = mark.map_or(0, |mark| trimmed.chars().take_while(|c| *c == mark).count());
@@ -241,11 +302,11 @@ pub fn prose_lines(text: &str) -> Vec<&str> {
                 if mark == Some(open) && run >= length && trimmed[run..].trim().is_empty() {
                     fence = None;
                 }
-                continue;
+                return (line, false);
             }
             None if run >= 3 => {
                 fence = mark.map(|mark| (mark, run));
-                continue;
+                return (line, false);
             }
             None => {}
         }
@@ -254,12 +315,128 @@ pub fn prose_lines(text: &str) -> Vec<&str> {
         } else if trimmed.is_empty() {
             in_diff = false;
         }
-        if !in_diff && !trimmed.starts_with('>') {
-            out.push(line);
-        }
-    }
-    out
+        (line, !in_diff && !trimmed.starts_with('>'))
+    })
 }
+
+/// A line of prose this wide was probably broken by an editor and not by its writer.
+const WRAPPED: usize = 40;
+/// Longest line that is made by joining.
+const MAX_JOINED: usize = 4_000;
+
+/// `text` with the sentences in one piece that its lines break: a prose line without an end mark is joined with the
+/// line that continues it. What is not prose, and lists, headings, tables and `key: value` lines, stay as they are.
+pub fn join_wrapped(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut is_changed = false;
+    // The line that may be continued, as it stands in the text, and how long what it belongs to has become.
+    let mut open: Option<&str> = None;
+    let (mut length, mut was_joined) = (0, false);
+    for (at, (line, is_prose)) in with_role(text).enumerate() {
+        let joins = open.filter(|open| {
+            is_prose && length + line.len() <= MAX_JOINED && continues(open, was_joined, line)
+        });
+        if let Some(before) = joins {
+            is_changed = true;
+            out.truncate(out.trim_end().len());
+            if !is_tight(before) || !is_tight_start(line) {
+                out.push(' ');
+            }
+            out.push_str(line.trim_start());
+            length += line.len();
+        } else {
+            if at > 0 {
+                out.push('\n');
+            }
+            out.push_str(line);
+            length = line.len();
+        }
+        was_joined = joins.is_some();
+        open = (is_prose && may_go_on(line, was_joined)).then_some(line);
+    }
+    if is_changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
+}
+
+/// Whether a sentence may go on behind this line.
+fn may_go_on(line: &str, is_continuation: bool) -> bool {
+    let inner = line.trim();
+    let end = inner.trim_end_matches(['*', '_', '`', '"', ')']).chars().next_back();
+    let is_code = !is_continuation && (line.starts_with("    ") || line.starts_with('\t'));
+    !is_code
+        && !line.ends_with("  ")
+        && !inner.starts_with(['#', '|', '<', '$', '{', '}', '/', '@', '['])
+        && end.is_some_and(|c| {
+            c.is_alphanumeric() || matches!(c, ',' | '，' | '、' | '-' | '–' | '—' | '\'' | '’')
+        })
+        && !inner.ends_with("--")
+}
+
+/// Whether `line` goes on with the sentence of `before`, which may have been joined to a line itself.
+fn continues(before: &str, is_joined: bool, line: &str) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let inner = line.trim();
+    let Some(first) = inner.trim_start_matches(['`', '*', '_', '"', '(', '“']).chars().next() else {
+        return false;
+    };
+    let is_item = |line: &str| {
+        let bare = bare_line(line);
+        bare.len() < line.trim().len()
+            && !line.trim_start().starts_with("**")
+            && !line.trim_start().starts_with("__")
+    };
+    let deeper = if is_item(before) { 1..=6 } else { 0..=0 };
+    let fits = indent(line).checked_sub(indent(before)).is_some_and(|by| deeper.contains(&by));
+    // An item's text may go on without an indentation, too.
+    let is_lazy = is_item(before) && indent(line) == 0 && first.is_lowercase();
+    if !(fits || is_lazy)
+        || is_item(line)
+        || !first.is_alphabetic()
+        || is_pair(inner)
+        || inner.ends_with(['{', ';'])
+    {
+        return false;
+    }
+    let wide = width(before.trim());
+    let is_open = OPEN_END.is_match(before.trim_end());
+    if first.is_uppercase() {
+        return wide >= WRAPPED && is_open;
+    }
+    is_joined || wide >= WRAPPED || is_open || GOES_ON.is_match(inner)
+}
+
+/// `key: value`, `KEY=value`.
+fn is_pair(line: &str) -> bool {
+    let key = line.find([':', '=', '：']).map(|at| &line[..at]);
+    key.is_some_and(|key| key.len() <= 30 && key.split_whitespace().count() <= 2)
+}
+
+/// A script without spaces and without Korean, which has them.
+fn is_tight(text: &str) -> bool {
+    text.trim_end().chars().next_back().is_some_and(is_tight_char)
+}
+
+fn is_tight_start(text: &str) -> bool {
+    text.trim_start().chars().next().is_some_and(is_tight_char)
+}
+
+fn is_tight_char(c: char) -> bool {
+    matches!(c, '，' | '、' | '）' | '（' | '」' | '「')
+        || is_unspaced(c) && !matches!(u32::from(c), 0x1100..=0x11ff | 0x3130..=0x318f | 0xac00..=0xd7af)
+}
+
+/// No sentence ends with these.
+static OPEN_END: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)(?:[,，、]|\b(?:the|a|an|of|to|and|or|but|for|in|on|at|by|with|from|into|as|is|are|be|than|that|because|before|after|without|instead|only|not|never|always|we|our|your|this|these|use|when|if|its|must|should))$",
+    )
+});
+
+/// No statement of its own begins with these.
+static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?:and|or|but|nor|because|before|after|instead|rather|than|with|without|of|to|for|from|in|on|at|by|so that|since|which|whose|unless|until|when|whenever|while|where|as|into|only|over)\b",
+    )
+});
 
 /// A line without its list mark, heading mark, check box and emphasis.
 pub fn bare_line(line: &str) -> &str {
@@ -270,17 +447,38 @@ pub fn bare_line(line: &str) -> &str {
         for mark in ["- ", "* ", "+ ", "[ ] ", "[x] ", "[X] ", "– ", "— "] {
             rest = rest.strip_prefix(mark).unwrap_or(rest).trim_start();
         }
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        if (1..=3).contains(&digits) && rest[digits..].starts_with(['.', ')', '、']) {
-            let after = rest[digits..].trim_start_matches(['.', ')', '、']);
-            if after.starts_with(' ') || rest[digits..].starts_with('、') {
-                rest = after.trim_start();
-            }
-        }
+        rest = without_numeral(rest);
         rest = rest.strip_prefix("**").or_else(|| rest.strip_prefix("__")).unwrap_or(rest);
         if rest.len() == before.len() {
             return rest.trim_end_matches("**").trim_end_matches("__").trim_end();
         }
+    }
+}
+
+/// A line without the numeral that counts it in a list: `1.`, `2)`, `3、`, `a.`, `(iv)`, `①`.
+fn without_numeral(line: &str) -> &str {
+    if let Some(after) = line.strip_prefix(|c| matches!(c, '①'..='⓿' | '❶'..='➓')) {
+        return after.trim_start();
+    }
+    let inner = line.strip_prefix(['(', '（']);
+    let rest = inner.unwrap_or(line);
+    let length = rest.bytes().take(5).take_while(u8::is_ascii_alphanumeric).count();
+    let (numeral, after) = rest.split_at(length);
+    let is_numeral = match numeral.len() {
+        0 | 5.. => false,
+        1 if numeral.bytes().all(|b| b.is_ascii_lowercase()) => true,
+        ..=3 if numeral.bytes().all(|b| b.is_ascii_digit()) => true,
+        _ => numeral.bytes().all(|b| matches!(b, b'i' | b'v' | b'x')),
+    };
+    let behind = match inner {
+        Some(_) => after.strip_prefix([')', '）']),
+        None => after.strip_prefix(['.', ')', '、']),
+    };
+    match behind {
+        Some(text) if is_numeral && (text.starts_with(' ') || after.starts_with(['、', '）'])) => {
+            text.trim_start()
+        }
+        _ => line,
     }
 }
 
@@ -392,6 +590,15 @@ mod tests {
             ("\u{1b}(Bx\u{1b}", "x"),
             ("hidden\u{e0041}\u{e0042}", "hidden"),
             ("日本\u{2028}語", "日本\n語"),
+            ("p\u{ad}n\u{200b}p\u{2060}m\u{2064}\u{61c}\u{200e}\u{200f}\u{180e}\u{206a}!", "pnpm!"),
+            ("to\u{200d}ken\u{200c}s\u{fe0f}\u{fe01}", "tokens"),
+            ("x\u{e0100}\u{e0154}\u{e01ef}y", "xy"),
+            ("a\u{fe0f}\u{1b}[0m\u{fe0f}", "a"),
+            ("葛\u{e0100}城", "葛\u{e0100}城"),
+            ("葛\u{e0100}\u{e0101}\u{e0102}城", "葛\u{e0100}城"),
+            ("❤\u{fe0f} 1\u{fe0f}\u{20e3} 👩\u{200d}💻", "❤\u{fe0f} 1\u{fe0f}\u{20e3} 👩\u{200d}💻"),
+            ("می\u{200c}خواهم क्\u{200d}ष", "می\u{200c}خواهم क्\u{200d}ष"),
+            ("❤\u{fe0f}\u{fe0f}\u{fe0e}", "❤\u{fe0f}"),
         ];
         for (input, expected) in table {
             assert_eq!(clean(input), expected, "{input:?}");
@@ -454,7 +661,88 @@ mod tests {
         assert_eq!(prose_lines(text), ["keep", "", "- bullet", "end"]);
         assert_eq!(bare_line("  - [ ] **TODO:** x"), "TODO:** x");
         assert_eq!(bare_line("## 2. Next steps"), "Next steps");
-        assert_eq!(bare_line("3.5 ms"), "3.5 ms");
+        for mark in
+            ["1.", "12)", "3、", "a.", "b)", "iv.", "(iv)", "(2)", "（三）", "①", "❷", "➓ ", "- a.", "**1."]
+        {
+            let expected = if mark == "（三）" { "（三） Run it" } else { "Run it" };
+            assert_eq!(bare_line(&format!("{mark} Run it")), expected);
+        }
+        for line in [
+            "3.5 ms",
+            "e.g. this",
+            "i.e. that",
+            "I. think",
+            "vi is an editor",
+            "2024. A year",
+            "(see) it",
+            "a b",
+        ] {
+            assert_eq!(bare_line(line), line);
+        }
+    }
+
+    #[test]
+    fn sentences_broken_over_lines_are_joined() {
+        let joined = [
+            ("Always run the\nlinter before committing.", "Always run the linter before committing."),
+            (
+                "We deploy to staging first\nbecause production has no rollback.",
+                "We deploy to staging first because production has no rollback.",
+            ),
+            (
+                "The integration tests of the billing service need\na running broker, and they\nfail without one.\nNext.",
+                "The integration tests of the billing service need a running broker, and they fail without one.\nNext.",
+            ),
+            (
+                "- Never push to main without\n  a green build.\n- Other",
+                "- Never push to main without a green build.\n- Other",
+            ),
+            (
+                "1. Use pnpm for installs,\n   npm breaks the lock file",
+                "1. Use pnpm for installs, npm breaks the lock file",
+            ),
+            (
+                "Whoever changes the schema of the warehouse must tell the\nData Platform team first.",
+                "Whoever changes the schema of the warehouse must tell the Data Platform team first.",
+            ),
+            (
+                "  indented prose that is wide enough to have been broken\n  by an editor",
+                "  indented prose that is wide enough to have been broken by an editor",
+            ),
+            (
+                "这个项目的所有数据库迁移脚本都必须先在测试环境里运行一遍，\n然后才能提交。",
+                "这个项目的所有数据库迁移脚本都必须先在测试环境里运行一遍，然后才能提交。",
+            ),
+            (
+                "コミットする前に必ずすべてのテストを実行して、\n結果を確認する",
+                "コミットする前に必ずすべてのテストを実行して、結果を確認する",
+            ),
+            (
+                "이 프로젝트는 모든 데이터베이스 마이그레이션을\n먼저 스테이징에서 실행한다",
+                "이 프로젝트는 모든 데이터베이스 마이그레이션을 먼저 스테이징에서 실행한다",
+            ),
+        ];
+        for (text, expected) in joined {
+            assert_eq!(join_wrapped(text), expected, "{text}");
+        }
+        for text in [
+            "fix the tests\nuse pnpm\nupdate the docs",
+            "Use pnpm.\nnever npm.",
+            "## Commands that are needed for a release of the package\nrun just release",
+            "The settings that the server reads from its environment\nport: 5433\nhost = local",
+            "These are the steps that everybody has to follow here\n- first\n* second\n3. third\na. fourth",
+            "| a table row that is wide enough to be a broken line |\nand more",
+            "A paragraph that is wide enough to be broken somewhere\n\nand another one",
+            "A paragraph that is wide enough to be broken somewhere\n```\nand code\n```\nand more",
+            "> a quotation that is wide enough to be broken somewhere\n> and goes on",
+            "A hard break behind a line that is wide enough for one  \nand more",
+            "Changed the borders of all panes from dashed to solid lines\nCommitted it",
+            "Look at these lines of the program that was written:\nlet x = 1",
+            "    let a = some_function_call_with_a_long_name and more words\n    let b",
+            "Error: the connection to the database server was refused\n    at connect (db.js:12)",
+        ] {
+            assert_eq!(join_wrapped(text), text);
+        }
     }
 
     #[test]
@@ -486,7 +774,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics_and_bounds_hold(text in "\\PC{0,60}|[\\x00-\\x7f\u{1b}\u{9b}]{0,60}", max in 0_usize..20) {
+        fn nothing_panics_and_bounds_hold(text in "\\PC{0,60}|[\\x00-\\x7f\u{1b}\u{9b}]{0,60}|[a1葛❤\u{200d}\u{200b}\u{fe0f}\u{e0100}\u{20e3}\u{0}]{0,20}", max in 0_usize..20) {
             prop_assert!(cut(&text, max).chars().count() <= max);
             prop_assert!(cut_ellipsis(&text, max).chars().count() <= max);
             prop_assert!(text.starts_with(cut(&text, max)));
@@ -495,6 +783,8 @@ mod tests {
             prop_assert_eq!(clean(&cleaned), cleaned.as_str());
             let joined: usize = sentences(&text).iter().map(|s| s.len()).sum();
             prop_assert!(joined <= text.len());
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&join_wrapped(&text)), letters(&text));
             let escaped = escape_tags(&text).into_owned();
             prop_assert_eq!(escape_tags(&escaped), escaped.as_str());
         }

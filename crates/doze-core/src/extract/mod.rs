@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
+use crate::text::join_wrapped;
 
 /// Most that one call returns, the surest first: beyond this a session was misread.
 const MAX_EXTRACTED: usize = 24;
@@ -76,10 +77,10 @@ fn may_teach(event: &Event) -> bool {
     event.origin != Origin::Injected && event.kind != EventKind::Notice
 }
 
-/// The event without text that was put into it.
+/// The event without text that was put into it, its broken sentences whole.
 fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
     let mut event = event.clone();
-    event.text = strip_injected(&event.text).into_owned();
+    event.text = join_wrapped(&strip_injected(&event.text)).into_owned();
     (*ordinal, event)
 }
 
