@@ -12,7 +12,7 @@ use crate::text::regex;
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
-        r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app)[_ -]?key|",
+        r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app|recovery|pre-?shared|pairing|storage|wallet|unlock|backup)[_ -]?key|",
         r"\b_auth\b)|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
     ))
 });
@@ -297,11 +297,12 @@ fn said(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
     mixed.then_some((start..start + value.len(), Style::Loose { alone: false }))
 }
 
+/// `login NAME` stands right before the name, on its line or, where the name begins one, on the line before.
 fn is_netrc(text: &str, name: usize) -> bool {
     let before = &text.as_bytes()[name.saturating_sub(120)..name];
-    let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
-    line.windows(6).any(|window| window == b"login ")
-        || (line.is_empty() && before.windows(7).any(|w| w == b"\nlogin "))
+    let mut lines = before.rsplit(|b| *b == b'\n').map(<[u8]>::trim_ascii);
+    let line = lines.next().filter(|line| !line.is_empty()).or_else(|| lines.next()).unwrap_or_default();
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).rev().nth(1) == Some(b"login")
 }
 
 /// Reads a value from `at`, past blanks and an opening quote.

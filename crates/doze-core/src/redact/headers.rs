@@ -39,7 +39,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
                     scheme(text, mark.end(), true).map(|range| (range, "basic"))
                 }
                 "authorization" => authorization(text, mark.end()),
-                "cookie" => cookie(text, mark.end()).map(|range| (range, "cookie")),
+                "cookie" => cookie(text, mark.range()).map(|range| (range, "cookie")),
                 "accountkey=" | "sharedaccesskey=" => {
                     parameter(text, mark.end()).map(|range| (range, "azure-key"))
                 }
@@ -131,7 +131,11 @@ fn password_option(text: &str, option: usize, at: usize) -> Option<Range<usize>>
     let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
     let has = |word: &[u8]| line.windows(word.len()).any(|window| window == word);
     let spaced = text[at..].starts_with(' ');
-    let asks = (spaced && has(b"login")) || (!spaced && (has(b"mysql") || has(b"mariadb")));
+    let mysql = has(b"mysql") || has(b"mariadb");
+    let is_port = text[at..].trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let argument =
+        spaced && !text[at..].trim_start_matches(' ').starts_with(['-', '<', '>', '|', '&', ';', '\n']);
+    let asks = if spaced { has(b"login") || argument && (mysql || has(b"psql") && !is_port) } else { mysql };
     if asks { password_at(text, at) } else { None }
 }
 
@@ -195,14 +199,24 @@ fn authorization(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> 
     let value = &text[start..start + length];
     let bare_word = value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'.' || b == b'_');
     let minimum = if rule == "authorization" { 12 } else { 6 };
-    let names_it = bare_word && (value.len() < 16 || value.contains(['.', '_']));
+    let mixed = rule == "basic" && value.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+    let names_it = bare_word && !mixed && (value.len() < 16 || value.contains(['.', '_']));
     (value.len() >= minimum && !names_it && !is_placeholder(value)).then_some((start..start + length, rule))
 }
 
-/// What a `Cookie` or `Set-Cookie` header carries, to the end of the header.
-fn cookie(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = text[at..].strip_prefix(':')?;
-    let start = text.len() - rest.trim_start_matches(' ').len();
+/// What a `Cookie` or `Set-Cookie` header or a `--cookie` option carries, to its end.
+fn cookie(text: &str, name: Range<usize>) -> Option<Range<usize>> {
+    let closing = take(text, name.end, 4, |b| matches!(b, b'"' | b'\'' | b'\\'));
+    let rest = &text[name.end + closing..];
+    let rest = match rest.strip_prefix(':') {
+        Some(rest) => rest,
+        None => {
+            rest.strip_prefix([' ', '=']).filter(|_| closing == 0 && text[..name.start].ends_with("--"))?
+        }
+    };
+    let blank = rest.len() - rest.trim_start_matches(' ').len();
+    let start = text.len() - rest.len() + blank;
+    let start = start + take(text, start, 4, |b| matches!(b, b'"' | b'\'' | b'\\'));
     let length = take(text, start, LONGEST, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`'));
     let value = text[start..start + length].trim_end();
     let (name, content) = value.split_once('=')?;

@@ -1,18 +1,21 @@
 //! Finds secrets in text and puts `[redacted:<rule>]` in their place (S1 fact 12, `MODEL` ruling 9).
 //!
 //! Two passes: first what is recognised by its own form (keys with a prefix, key blocks, private blocks), then what
-//! only its surroundings give away (headers, URLs, assignments). Each pass is one scan for literals; only around a
+//! only its surroundings give away (headers, URLs, assignments, phrases). Each pass is one scan for literals; only around a
 //! hit is anything examined, so clean text costs little and hostile text no more than linear time.
 
 mod assign;
 mod blocks;
 mod headers;
 mod keys;
+mod phrases;
 mod value;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+use crate::text::visible;
 
 /// Text without its secrets, and how often each rule struck.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +36,20 @@ struct Found {
 /// A replacement can lay bare a neighbour that was no word of its own before; such chains are short.
 const ROUNDS: usize = 8;
 
-/// Replaces every secret in `text`. Doing it again changes nothing.
+/// Replaces every secret in `text`. Doing it again changes nothing. Invisible characters hide no secret: where one is
+/// found they are dropped from the whole text.
 pub fn redact(text: &str) -> Redacted<'_> {
+    match visible(text) {
+        Cow::Borrowed(text) => redact_visible(text),
+        Cow::Owned(seen) => {
+            let Redacted { text: out, hits } = redact_visible(&seen);
+            let text = if hits.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(out.into_owned()) };
+            Redacted { text, hits }
+        }
+    }
+}
+
+fn redact_visible(text: &str) -> Redacted<'_> {
     let mut out = Redacted { text: Cow::Borrowed(text), hits: BTreeMap::new() };
     for _ in 0..ROUNDS {
         let by_form = replace(&mut out, |text| {
@@ -45,6 +60,7 @@ pub fn redact(text: &str) -> Redacted<'_> {
         let by_surroundings = replace(&mut out, |text| {
             let mut found = headers::find(text);
             found.extend(assign::find(text));
+            found.extend(phrases::find(text));
             found
         });
         if !by_form && !by_surroundings {

@@ -369,6 +369,172 @@ fn what_only_names_a_secret_stays() {
 }
 
 #[test]
+fn plain_words_and_digits_are_secrets_where_they_are_called_so() {
+    let words = ["correct horse battery staple", "gravel-otter-window-plume", "Gravel Otter Window Plume"];
+    let mnemonic = "abandon ability able about above absent absorb abstract absurd abuse access this";
+    let phrase = words[0];
+    let table = [
+        (format!("passphrase: {phrase}"), "passphrase: [redacted:secret]"),
+        (format!("The password is {phrase}."), "The password is [redacted:secret]."),
+        (format!("password was {phrase}, change it"), "password was [redacted:secret], change it"),
+        (
+            format!("the passphrase is {phrase} for the vault"),
+            "the passphrase is [redacted:secret] for the vault",
+        ),
+        (format!("pass phrase = {}", words[1]), "pass phrase = [redacted:secret]"),
+        (format!("Passphrase: {}\nnext", words[2]), "Passphrase: [redacted:secret]\nnext"),
+        (format!("seed phrase: {mnemonic}"), "seed phrase: [redacted:secret]"),
+        (format!("recovery phrase is {mnemonic}\n"), "recovery phrase is [redacted:secret]\n"),
+        (format!("mnemonic=\"{mnemonic}\""), "mnemonic=\"[redacted:secret]\""),
+        (format!("{{\"passphrase\": \"{phrase}\"}}"), "{\"passphrase\": \"[redacted:secret]\"}"),
+        ("my pin is 4821".into(), "my pin is [redacted:secret]"),
+        ("PIN: 482133, ok".into(), "PIN: [redacted:secret], ok"),
+        ("card_pin=4821".into(), "card_pin=[redacted:secret]"),
+        ("\"pin\": 4821}".into(), "\"pin\": [redacted:secret]}"),
+        ("The PIN code is \"4821\".".into(), "The PIN code is \"[redacted:secret]\"."),
+        ("PIN码是4821。".into(), "PIN码是[redacted:secret]。"),
+        ("暗証番号は4821です".into(), "暗証番号は[redacted:secret]です"),
+        ("the passcode is 482133".into(), "the passcode is [redacted:secret]"),
+        ("Your verification code: 482133".into(), "Your verification code: [redacted:secret]"),
+        (
+            "recovery codes: a1b2-c3d4, e5f6-g7h8".into(),
+            "recovery codes: [redacted:recovery-code], [redacted:recovery-code]",
+        ),
+        (
+            "Backup codes (keep them safe):\n1. 1234 5678".replace("1234 5678", "12345678")
+                + "\n2. 87654321\nThen log in",
+            "Backup codes (keep them safe):\n1. [redacted:recovery-code]\n2. [redacted:recovery-code]\nThen log in",
+        ),
+        (
+            "\"recovery_codes\": [\"a1b2c3d4e5\", \"f6g7h8i9j0\"]".into(),
+            "\"recovery_codes\": [\"[redacted:recovery-code]\", \"[redacted:recovery-code]\"]",
+        ),
+    ];
+    assert_rows(table.map(|(text, expected)| (text, expected.into())));
+}
+
+#[test]
+fn configuration_of_well_known_tools_loses_its_secrets() {
+    let (line, b) = (body(64), body(40));
+    let account = pem("PRIVATE KEY", &[&line, &line], "\\n");
+    let twice = pem("PRIVATE KEY", &[&line, &line], "\\\\n");
+    let table = [
+        ("device key: 3f9c-77ab-01de-9f3c".to_owned(), "device key: [redacted:secret]".to_owned()),
+        (
+            "recovery key: EsTb 1".replace("EsTb 1", "EsTb-4kLm-9pQr"),
+            "recovery key: [redacted:secret]".into(),
+        ),
+        (format!("PrivateKey = {}=", &b[..39]), "PrivateKey = [redacted:secret]".into()),
+        (format!("PresharedKey = {}=", &b[..39]), "PresharedKey = [redacted:secret]".into()),
+        ("Set-Cookie: sid=abcdef123456; Path=/; HttpOnly".into(), "Set-Cookie: [redacted:cookie]".into()),
+        ("{\"cookie\": \"sid=abcdef123456\"}".into(), "{\"cookie\": \"[redacted:cookie]\"}".into()),
+        ("curl --cookie \"sid=abcdef123456\" x".into(), "curl --cookie \"[redacted:cookie]\" x".into()),
+        ("curl -H 'Cookie: sid=abcdef123456' x".into(), "curl -H 'Cookie: [redacted:cookie]' x".into()),
+        (
+            "-H \"Authorization: Basic dXNlcjpwYXNz\"".into(),
+            "-H \"Authorization: Basic [redacted:basic]\"".into(),
+        ),
+        (
+            "machine example.com\n  login me\n  password hunter2\n".into(),
+            "machine example.com\n  login me\n  password [redacted:secret]\n".into(),
+        ),
+        (
+            "machine x login me\npassword hunter2".into(),
+            "machine x login me\npassword [redacted:secret]".into(),
+        ),
+        ("mysql -u root -p hunter2 db".into(), "mysql -u root -p [redacted:secret] db".into()),
+        (
+            "mysqldump --user=x --password='s3 cret' db".into(),
+            "mysqldump --user=x --password='[redacted:secret]' db".into(),
+        ),
+        ("psql -h db -p hunter2 app".into(), "psql -h db -p [redacted:secret] app".into()),
+        ("PGPASSWORD=hunter2 psql -h db".into(), "PGPASSWORD=[redacted:secret] psql -h db".into()),
+        ("MYSQL_PWD=hunter2 mysql".into(), "MYSQL_PWD=[redacted:secret] mysql".into()),
+        (
+            "Server=db;Database=x;User Id=sa;Password=P@ssw0rd;".into(),
+            "Server=db;Database=x;User Id=sa;Password=[redacted:secret];".into(),
+        ),
+        ("Data Source=db;Uid=sa;Pwd=hunter2;".into(), "Data Source=db;Uid=sa;Pwd=[redacted:secret];".into()),
+        (
+            "host=db user=x password=hunter2 dbname=y".into(),
+            "host=db user=x password=[redacted:secret] dbname=y".into(),
+        ),
+        (format!("AGE-SECRET{}", key(&["-KEY-1", &upper(58)])), "[redacted:age]".into()),
+        (
+            format!("{{\"type\": \"service_account\", \"private_key\": \"{account}\\n\", \"x\": 1}}"),
+            "{\"type\": \"service_account\", \"private_key\": \"[redacted:private-key]\\n\", \"x\": 1}"
+                .into(),
+        ),
+        (
+            format!("{{\\\"private_key\\\": \\\"{twice}\\\"}}"),
+            "{\\\"private_key\\\": \\\"[redacted:private-key]\\\"}".into(),
+        ),
+        (pem("PGP PRIVATE KEY BLOCK", &["Version: 1", "", &line], "\r\n"), "[redacted:private-key]".into()),
+    ];
+    assert_rows(table.map(|(text, expected)| (text, expected.into())));
+}
+
+#[test]
+fn talk_about_secrets_stays() {
+    let table = [
+        "password is required",
+        "passphrase: string",
+        "const password = getPassword()",
+        "password is never stored in the log",
+        "The password is sent over the wire without encryption",
+        "the passphrase is read from the keychain once",
+        "password: must have eight or more characters",
+        "passphrase is empty unless the user sets one",
+        "The password is correct now and login works again",
+        "pin is connected to 3.3V",
+        "PIN: GPIO17",
+        "pin: 1.2.3",
+        "pin is 13 on this board",
+        "We pin version 2024 of the compiler",
+        "spin: 1234",
+        "The pin was 2024.1.0 before",
+        "OTP is off by default",
+        "the recovery codes are shown once",
+        "recovery codes: see docs/2fa.md",
+        "backup codes\nare generated by the server",
+        "Cookie: none",
+        "\"cookie\": \"strict\"",
+        "document.cookie is not readable",
+        "psql -h db -p 5432 app",
+        "mysql -u root -p < dump.sql",
+        "mysql -u root -p -e 'select 1'",
+        "login page and password field",
+        "security code review: 12 findings",
+        "seed phrase: never ask the user for it",
+    ];
+    for text in table {
+        assert_eq!(redact(text).text, text);
+    }
+}
+
+#[test]
+fn invisible_characters_hide_no_secret() {
+    let token = key(&["gh", "p_", &body(36)]);
+    for hidden in [
+        "\u{200b}",
+        "\u{200d}",
+        "\u{200c}",
+        "\u{2060}",
+        "\u{ad}",
+        "\u{feff}",
+        "\u{fe0f}",
+        "\u{e0101}",
+        "\u{200e}",
+    ] {
+        let split = format!("{}{hidden}{}", &token[..9], &token[9..]);
+        assert_eq!(redact(&format!("see {split}, ok")).text, "see [redacted:github], ok", "{hidden:?}");
+        let word = format!("pass{hidden}word=hunt{hidden}er2");
+        assert_eq!(redact(&word).text, "password=[redacted:secret]", "{hidden:?}");
+    }
+    assert!(matches!(redact("a\u{200b}b").text, Cow::Borrowed("a\u{200b}b")));
+}
+
+#[test]
 fn hostile_text_takes_linear_time() {
     let n = 300_000;
     for unit in [
@@ -400,6 +566,11 @@ fn hostile_text_takes_linear_time() {
         "\\n",
         "sk-x",
         "sk-a-",
+        "pin: ",
+        "passphrase: abc ",
+        "recovery codes:\n",
+        "recovery codes: a1b2c3 ",
+        "\u{200b}a",
     ] {
         let text = unit.repeat(n / unit.len());
         let started = std::time::Instant::now();
@@ -414,7 +585,7 @@ proptest! {
 
     #[test]
     fn redacting_again_changes_nothing(
-        text in "(password|token|secret|api_key|DB_PASS|密码|：|是|=|: | = |\"|'|\\\\|\\[redacted:x\\]|Bearer |Basic |Authorization: |Cookie: |https://|://u:|@| -u | -p|login |ENV |AccountKey=|[?&]sig=|<private>|</private>|\
+        text in "(password|passphrase: |pin is |recovery codes: |a1b2-c3d4|1234|gravel otter |\u{200b}|token|secret|api_key|DB_PASS|密码|：|是|=|: | = |\"|'|\\\\|\\[redacted:x\\]|Bearer |Basic |Authorization: |Cookie: |https://|://u:|@| -u | -p|login |ENV |AccountKey=|[?&]sig=|<private>|</private>|\
             sk-|ghp_|AKIA|eyJ|:AA|SG\\.|1234567890|[a-zA-Z0-9]{1,45}|[A-Z0-9]{16}|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|\\n|\\\\n| |,|;|\\PC){0,40}",
     ) {
         let once = redact(&text);
