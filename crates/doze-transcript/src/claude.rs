@@ -84,7 +84,7 @@ pub(crate) fn sidechain(message: Option<&Value>, out: &mut Out<'_>, stamp: Stamp
             "tool_use" | "server_tool_use" if !id.is_empty() => {
                 out.tally.sidechain_tools.insert(id);
                 let name = string(block, "name");
-                out.call(id, name, &Value::Null, edited(name, block.get("input").unwrap_or(&Value::Null)));
+                out.quiet_call(id, name, edited(name, block.get("input").unwrap_or(&Value::Null)));
             }
             "tool_result" => {
                 let output = block.get("content").map(texts).unwrap_or_default();

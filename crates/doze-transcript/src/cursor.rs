@@ -1,6 +1,6 @@
 //! How far a source was read, and what the rest of it needs to be understood.
 
-use doze_core::model::Event;
+use doze_core::model::{Event, EventKind, ToolUse};
 use serde::{Deserialize, Serialize};
 
 use crate::detect::Format;
@@ -76,6 +76,9 @@ pub(crate) struct Call {
     pub(crate) input: String,
     /// The files it changes if it succeeds.
     pub(crate) paths: Vec<String>,
+    /// A helper's: it is not told.
+    #[serde(default)]
+    pub(crate) quiet: bool,
 }
 
 /// A prompt in the harness's queue.
@@ -146,5 +149,28 @@ impl Cursor {
         let (mut event, cwd) = crate::out::release(&mut self.state)?;
         event.cwd = (!cwd.is_empty() && cwd != self.state.cwd).then_some(cwd);
         Some(event)
+    }
+
+    /// Takes out the tool calls that got no result, oldest first. A caller that knows the session to be over tells
+    /// them with the others: they were cut short, and so they count as failed.
+    pub fn release_calls(&mut self) -> Vec<Event> {
+        let calls = std::mem::take(&mut self.state.calls);
+        calls
+            .into_iter()
+            .filter(|call| !call.quiet)
+            .map(|call| {
+                let id = match self.format {
+                    Format::OpenaiMessages | Format::AnthropicMessages => {
+                        crate::messages::event_id(&call.id, &mut self.state)
+                    }
+                    _ => call.id,
+                };
+                let origin = crate::out::tool_origin(&call.name);
+                let mut event = Event::new(id, EventKind::Tool, origin, "");
+                event.tool =
+                    Some(ToolUse { name: call.name, input: call.input, output: String::new(), failed: true });
+                event
+            })
+            .collect()
     }
 }

@@ -26,6 +26,15 @@ pub(crate) fn record(value: &Value, out: &mut Out<'_>) {
     }
 }
 
+/// Reads a record that a rewind took back: only what it tells of the session itself still holds.
+pub(crate) fn taken_back(value: &Value, out: &mut Out<'_>) {
+    match value.get("$set") {
+        Some(set) => header(set, out),
+        None if string(value, "type").is_empty() => header(value, out),
+        None => {}
+    }
+}
+
 /// Reads what is known of the session.
 pub(crate) fn header(value: &Value, out: &mut Out<'_>) {
     let tally = &mut out.tally;
@@ -93,22 +102,27 @@ fn id(value: &Value, time: &str, kind: &str, text: &str, out: &mut Out<'_>) -> S
     }
 }
 
-/// Reads a tool call; one that still runs is told when its message is told again.
+/// Reads a tool call; one that still runs waits until its message is told again.
 fn tool(call: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
     let (id, status) = (string(call, "id"), string(call, "status"));
     if id.is_empty() {
         return;
     }
     out.tally.tools.insert(id);
+    let args = call.get("args").unwrap_or(&Value::Null);
+    let name = string(call, "name");
+    let waiting = out.state.take_call(id);
     if !matches!(status, "success" | "error" | "cancelled") {
+        match waiting {
+            Some(call) => out.state.push_call(call),
+            None => out.call(id, name, args, Vec::new()),
+        }
         return;
     }
     out.flush();
     let time = string(call, "timestamp");
     let stamp = if time.is_empty() { stamp } else { Stamp::new(time, "") };
-    let args = call.get("args").unwrap_or(&Value::Null);
     let input = cut(&args.to_string(), out.limits.input);
-    let name = string(call, "name");
     out.tool(name.to_owned(), input, id, &output(call), status != "success", stamp);
     if status == "success" && EDIT_TOOLS.contains(&name) {
         out.file(id, string(args, "file_path"), stamp);

@@ -23,6 +23,7 @@ mod messages;
 mod out;
 mod read;
 mod report;
+mod rewind;
 mod tally;
 mod text;
 

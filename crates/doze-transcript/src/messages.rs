@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::claude;
+use crate::cursor::State;
 use crate::json::{flag, items, string, texts};
 use crate::out::{Out, Stamp};
 use crate::tally::{set_first, short_hash};
@@ -117,9 +118,14 @@ fn tool_result(message: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
 }
 
 fn result(id: &str, output: &str, failed: bool, out: &mut Out<'_>, stamp: Stamp<'_>) {
-    let event_id = match out.state.occurrence(short_hash(&["call", id])) {
-        0 => id.to_owned(),
-        again => format!("{id}#{}", again + 1),
-    };
+    let event_id = event_id(id, &mut out.state);
     out.result(id, &event_id, output, failed, stamp);
+}
+
+/// The id of the event that tells a call: the call's own, with a number where it was used before.
+pub(crate) fn event_id(call: &str, state: &mut State) -> String {
+    match state.occurrence(short_hash(&["call", call])) {
+        0 => call.to_owned(),
+        again => format!("{call}#{}", again + 1),
+    }
 }

@@ -108,13 +108,22 @@ impl<'a> Out<'a> {
 
     /// A tool was called; it is told with its result.
     pub(crate) fn call(&mut self, id: &str, name: &str, input: &Value, paths: Vec<String>) {
+        self.push_call(id, name, input, paths, false);
+    }
+
+    /// A helper called a tool: only the files it changes are told, with its result.
+    pub(crate) fn quiet_call(&mut self, id: &str, name: &str, paths: Vec<String>) {
+        self.push_call(id, name, &Value::Null, paths, true);
+    }
+
+    fn push_call(&mut self, id: &str, name: &str, input: &Value, paths: Vec<String>, quiet: bool) {
         let input = match input {
             Value::String(text) => cut(text, self.limits.input),
             Value::Null => String::new(),
             other => cut(&other.to_string(), self.limits.input),
         };
         let (id, name) = (head(id, NAME).to_owned(), head(name, NAME).to_owned());
-        self.state.push_call(Call { id, name, input, paths });
+        self.state.push_call(Call { id, name, input, paths, quiet });
     }
 
     /// A tool answered. The call is told as the event `event_id`, with the commits its output names and the files
@@ -151,7 +160,7 @@ impl<'a> Out<'a> {
         failed: bool,
         stamp: Stamp<'_>,
     ) {
-        let origin = if is_web(&name) { Origin::Web } else { Origin::Tool };
+        let origin = tool_origin(&name);
         let output_text = cut(strip_injected(output).trim_end(), self.limits.output);
         let mut event = Event::new(id, EventKind::Tool, origin, "");
         event.tool = Some(ToolUse { name, input, output: output_text, failed });
@@ -225,6 +234,11 @@ pub(crate) fn release(state: &mut State) -> Option<(Event, String)> {
     let mut event = Event::new(id, EventKind::Answer, Origin::Agent, held.text);
     event.at = held.at.and_then(|at| Timestamp::from_millisecond(at).ok());
     Some((event, held.cwd))
+}
+
+/// Where the text comes from that a tool brings.
+pub(crate) fn tool_origin(name: &str) -> Origin {
+    if is_web(name) { Origin::Web } else { Origin::Tool }
 }
 
 /// Whether a tool brings text from the web.

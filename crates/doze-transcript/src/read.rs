@@ -14,6 +14,7 @@ use crate::limits::{Limits, MEMBER};
 use crate::lines::{Line, Lines};
 use crate::out::Out;
 use crate::report::Report;
+use crate::rewind::Rewinds;
 use crate::tally::short_hash;
 use crate::{claude, codex, gemini, messages};
 
@@ -58,9 +59,17 @@ pub fn read<R: Read + Seek>(
         _ => from_start(&mut source)?,
     };
     let restarted = resumed && start.offset == 0;
-    source.seek(SeekFrom::Start(start.offset))?;
-    let Cursor { format, layout, offset, state, .. } = start;
-    let mut reader = Reader { format, out: Out::new(state, limits, sink) };
+    let Cursor { format, layout, offset, mut state, .. } = start;
+    source.seek(SeekFrom::Start(offset))?;
+    let rewinds = match format {
+        Format::GeminiJsonl => Rewinds::find(BufReader::new(&mut source), offset, limits.record)?,
+        _ => Rewinds::default(),
+    };
+    if rewinds.reaches_back {
+        state.held = None;
+    }
+    source.seek(SeekFrom::Start(offset))?;
+    let mut reader = Reader { format, rewinds, out: Out::new(state, limits, sink) };
     let end = match layout {
         Layout::Lines => reader.lines(BufReader::new(&mut source), offset)?,
         Layout::Document => reader.document(BufReader::new(&mut source))?,
@@ -111,6 +120,7 @@ fn from_start<R: Read + Seek>(source: &mut R) -> Result<Cursor, ReadError> {
 
 struct Reader<'a> {
     format: Format,
+    rewinds: Rewinds,
     out: Out<'a>,
 }
 
@@ -122,7 +132,7 @@ impl Reader<'_> {
         while let Some(line) = lines.step()? {
             match line {
                 Line::Whole => {
-                    self.line(&mut lines.bytes);
+                    self.line(&mut lines.bytes, lines.start);
                     done = lines.end;
                 }
                 Line::TooLong => {
@@ -132,7 +142,7 @@ impl Reader<'_> {
                 Line::TooLongTail => self.out.tally.counts.skipped_long_lines += 1,
                 // An object is complete by its last brace, also when no line end follows.
                 Line::Tail if is_whole(&lines.bytes) => {
-                    self.line(&mut lines.bytes);
+                    self.line(&mut lines.bytes, lines.start);
                     done = lines.end;
                 }
                 Line::Tail => self.out.tally.counts.bad_lines += 1,
@@ -141,15 +151,19 @@ impl Reader<'_> {
         Ok(done)
     }
 
-    /// Reads one line's records.
-    fn line(&mut self, bytes: &mut Vec<u8>) {
+    /// Reads the records of the line that begins at `start`.
+    fn line(&mut self, bytes: &mut Vec<u8>, start: u64) {
         let padding = bytes.iter().take_while(|byte| matches!(byte, 0 | 0xef | 0xbb | 0xbf)).count();
         let is_padded = bytes.first() == Some(&0);
         bytes[..padding].fill(b' ');
-        let Self { format, out } = self;
+        let Self { format, rewinds, out } = self;
+        let was_taken_back = rewinds.has_taken_back(start);
         let is_json = objects(bytes, &mut |value| {
             out.tally.counts.records += 1;
-            record(*format, &value, out);
+            match was_taken_back {
+                true => gemini::taken_back(&value, out),
+                false => record(*format, &value, out),
+            }
         });
         if !is_json || is_padded {
             out.tally.counts.bad_lines += 1;
@@ -183,7 +197,7 @@ impl Reader<'_> {
 
     /// Reads one part of a document.
     fn part(&mut self, part: Part, bytes: &mut Vec<u8>) {
-        let Self { format, out } = self;
+        let Self { format, out, .. } = self;
         let is_json = objects(bytes, &mut |value| match part {
             Part::Record(list) if belongs(list, &value, &mut out.state) => {
                 out.tally.counts.records += 1;

@@ -73,6 +73,7 @@ impl Engine {
         if let Some(answer) = report.cursor.release_answer() {
             keep(answer);
         }
+        report.cursor.release_calls().into_iter().for_each(&mut keep);
         Ok(Preview { report, events: with_events.then_some(events) })
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
-use doze_core::model::{Event, OwnerId, SessionKind, Tokens};
+use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
 use doze_store::{Family, session_aux_key};
 use doze_transcript::{Cursor, Format, Limits, ReadError, read};
 
@@ -100,6 +100,10 @@ impl Engine {
             cursor.release_answer().and_then(|event| clean_event(&event, self.now(), changes))
         {
             events.push(answer);
+        }
+        if request.end == SessionEnd::Session {
+            let calls = cursor.release_calls();
+            events.extend(calls.iter().filter_map(|event| clean_event(event, self.now(), redacted)));
         }
         if report.meta.subagent && request.kind.is_none() {
             request.kind = Some(SessionKind::Subagent);

@@ -336,7 +336,6 @@ fn a_gemini_message_told_again_is_told_once() {
         r#"{"id":"1","type":"user","content":"go"}"#,
         r#"{"id":"2","type":"gemini","content":"looking","toolCalls":[{"id":"t","name":"write_file","args":{"file_path":"a.rs"},"status":"executing"}]}"#,
         r#"{"id":"2","type":"gemini","content":"looking","toolCalls":[{"id":"t","name":"write_file","args":{"file_path":"a.rs"},"status":"success","resultDisplay":"ok"}]}"#,
-        r#"{"$rewindTo":"1"}"#,
         r#"{"$set":{"messages":[{"id":"1","type":"user","content":"go"}]}}"#,
         r#"{"id":"3","type":"gemini","content":"done"}"#,
     ];
@@ -352,4 +351,96 @@ fn a_gemini_message_told_again_is_told_once() {
     file agent a.rs
     answer agent done
     "#);
+}
+
+fn gemini(lines: &[&str]) -> Vec<u8> {
+    let head = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}"#;
+    [&[head], lines].concat().join("\n").into_bytes()
+}
+
+#[test]
+fn a_gemini_rewind_takes_back_the_message_it_names_and_all_after_it() {
+    const KEPT: &str = r#"{"id":"1","type":"user","content":"first"}"#;
+    const SAID: &str = r#"{"id":"2","type":"gemini","content":"yes"}"#;
+    const WRONG: &str = r#"{"id":"3","type":"user","content":"wrong"}"#;
+    const DONE: &str = r#"{"id":"4","type":"gemini","content":"did it","toolCalls":[{"id":"t","name":"write_file","args":{"file_path":"a.rs"},"status":"success","resultDisplay":"ok"}]}"#;
+    const RIGHT: &str = r#"{"id":"5","type":"user","content":"right"}"#;
+    const TO_3: &str = r#"{"$rewindTo":"3"}"#;
+    const TO_5: &str = r#"{"$rewindTo":"5"}"#;
+    const TO_NONE: &str = r#"{"$rewindTo":"nowhere"}"#;
+    const SET: &str = r#"{"$set":{"lastUpdated":"2026-01-02T00:00:00Z"}}"#;
+    let both = "prompt person first|answer agent yes|prompt person right";
+    let table: &[(&[&str], &str, u64)] = &[
+        (&[KEPT, SAID, WRONG, DONE, TO_3, RIGHT], both, 2),
+        (&[KEPT, SAID, WRONG, TO_3, WRONG, DONE, SET, TO_3, RIGHT], both, 2),
+        (&[KEPT, SAID, RIGHT, TO_5, WRONG, DONE, TO_3, RIGHT], both, 2),
+        (&[KEPT, SAID, WRONG, DONE, TO_NONE, RIGHT], "prompt person right", 1),
+        (&[KEPT, SAID, WRONG, DONE, TO_3], "prompt person first|answer agent yes", 1),
+        (
+            &[KEPT, r#"{"$set":{"messages":[{"id":"3","type":"user","content":"wrong"}]}}"#, TO_3, RIGHT],
+            "prompt person first|prompt person right",
+            2,
+        ),
+    ];
+    for (lines, expected, prompts) in table {
+        let (report, events) = read_all(&gemini(lines));
+        assert_eq!(events.iter().map(line).collect::<Vec<_>>().join("|"), *expected, "{lines:?}");
+        assert_eq!((report.counts.user_prompts, report.counts.tool_calls), (*prompts, 0), "{lines:?}");
+        assert_eq!(report.counts.records as usize, lines.len() + 1);
+        assert_eq!(report.counts.bad_lines, 0);
+    }
+    let (report, _) = read_all(&gemini(&[KEPT, SET, TO_NONE]));
+    assert_eq!(report.meta.end, "2026-01-02T00:00:00Z");
+}
+
+#[test]
+fn a_gemini_rewind_in_a_later_read_takes_back_what_was_not_told() {
+    let before = gemini(&[
+        r#"{"id":"1","type":"user","content":"first"}"#,
+        r#"{"id":"2","type":"gemini","content":"no"}"#,
+        "",
+    ]);
+    let (report, events) = crate::read_from(&before, None).unwrap();
+    assert_eq!(events.iter().map(line).collect::<Vec<_>>(), ["prompt person first"]);
+    let after = [
+        before,
+        br#"{"$rewindTo":"2"}
+{"id":"3","type":"gemini","content":"yes"}"#
+            .to_vec(),
+    ]
+    .concat();
+    let (mut report, mut events) = crate::read_from(&after, Some(report.cursor)).unwrap();
+    events.extend(report.cursor.release_answer());
+    assert_eq!(events.iter().map(line).collect::<Vec<_>>(), ["answer agent yes"]);
+}
+
+#[test]
+fn a_call_without_a_result_is_told_when_the_session_is_over() {
+    let call = r#"{"id":"m","content":[{"type":"text","text":"I try"},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}},{"type":"tool_use","id":"w","name":"WebFetch","input":{}}]}"#;
+    let (mut report, mut events) = read_all(&claude_lines(&[(CALL, call)]));
+    events.extend(report.cursor.release_calls());
+    assert_eq!(report.cursor.release_calls(), []);
+    insta::assert_snapshot!(events.iter().map(line).collect::<Vec<_>>().join("\n"), @r#"
+    answer agent I try
+    tool tool Bash FAILED {"command":"make"} =>
+    tool web WebFetch FAILED {} =>
+    "#);
+    assert!(events[1].tool.as_ref().unwrap().failed);
+
+    let running = r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"t","name":"run_shell_command","args":{"command":"make"},"status":"executing"}]}"#;
+    let (mut report, events) = read_all(&gemini(&[running, running]));
+    assert_eq!(events, []);
+    let calls = report.cursor.release_calls();
+    assert_eq!(calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["t"]);
+
+    let finished = running.replace("executing", "success");
+    let (mut report, events) = read_all(&gemini(&[running, &finished]));
+    assert_eq!((events.len(), report.cursor.release_calls()), (1, Vec::new()));
+
+    let twice = r#"[{"role":"user","content":"go"},
+        {"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"f","arguments":"1"}}]},
+        {"role":"tool","tool_call_id":"c","content":"ok"},
+        {"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"f","arguments":"2"}}]}]"#;
+    let (mut report, _) = read_all(twice.as_bytes());
+    assert_eq!(report.cursor.release_calls()[0].id.as_str(), "c#2");
 }
