@@ -66,12 +66,27 @@ fn hand_read_sessions_yield_the_notes_a_reader_would_keep() {
         compacted.contains(&(Kind::Lesson, "Go's regexp doesn't support backreferences".into())),
         "{compacted:?}"
     );
+    for (kind, title) in [
+        (Kind::Decision, "Use the last prompt from the session before the commit"),
+        (Kind::Fact, "The entire CLI uses `ENTIRE_LOG_LEVEL`"),
+    ] {
+        assert!(compacted.contains(&(kind, title.into())), "{compacted:?}");
+    }
     let fnox = titles("codex/09-fnox.jsonl");
     assert!(
         fnox.contains(&(Kind::EnvQuirk, "`parallel` is not installed on this machine".into())),
         "{fnox:?}"
     );
-    assert!(fnox.contains(&(Kind::Command, "Check with `mise run lint`".into())), "{fnox:?}");
+    for start in [
+        "The daemon socket name is a hash of the profile",
+        "Profiles can exist as `[profiles.dev]`",
+        "The `test/bats` submodule is registered but not checked out",
+        "Two existing daemon tests start `staging` daemons that teardown never stops",
+    ] {
+        assert!(fnox.iter().any(|(_, title)| title.starts_with(start)), "{start}: {fnox:?}");
+    }
+    let other = titles("codex/05-mise-patch.jsonl");
+    assert_eq!(other, [(Kind::Command, "Format with `cargo fmt --check`".into())]);
 }
 
 #[test]

@@ -142,19 +142,28 @@ fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
 
 /// A run of one test, one file or one package: useful in that hour only.
 fn names_single_case(command: &str) -> bool {
-    shell::words(command).iter().skip(1).any(|word| {
-        word.contains("::")
-            || (word.contains('/') && !word.starts_with("./..."))
-            || word.contains('*')
-            || *word == "--"
-            || matches!(*word, "-k" | "-t" | "--run" | "-run" | "--filter" | "--grep" | "-g")
-    })
+    // `cargo test some_name`: a bare word behind the task of such a runner names a case.
+    let words: Vec<&str> = shell::words(command);
+    let names_case = match words.as_slice() {
+        ["cargo", "nextest", "run", rest @ ..] | ["cargo", "test" | "t", rest @ ..] => {
+            rest.first().is_some_and(|word| !word.starts_with('-'))
+        }
+        _ => false,
+    };
+    names_case
+        || shell::words(command).iter().skip(1).any(|word| {
+            word.contains("::")
+                || (word.contains('/') && !word.starts_with("./..."))
+                || word.contains('*')
+                || *word == "--"
+                || matches!(*word, "-k" | "-t" | "--run" | "-run" | "--filter" | "--grep" | "-g")
+        })
 }
 
 static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)\b(?:(?:root\ )?cause\ (?:is|was)|(?:issue|problem|failure|error|reason|culprit|bug|hang)\ (?:is|was|comes\ from|came\ from)\ (?:that\ |because\ |due\ to\ )?
-        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|(?:machine|system|environment)\ is\ missing|(?:is|are)\ not\ installed|never\ (?:stops|starts|runs|returns|exits|closes))\b",
+        |because|due\ to|doesn['’]t\ support|does\ not\ support|don['’]t\ support|requires|only\ works|must\ be|(?:machine|system|environment)\ is\ missing|(?:is|are)\ not\ installed|which\ explains|never\ (?:stops|starts|runs|returns|exits|closes))\b",
     )
     .expect("a valid pattern")
 });

@@ -1,13 +1,14 @@
 //! Memories found in a session by rules, without any model.
 //!
-//! Four detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
-//! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), and what the machine proved about
-//! itself ([`environment`]). Precision comes first: a wrong memory costs every later session, a missed one costs a
+//! Five detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
+//! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), what the machine proved about itself
+//! ([`environment`]), and what the agent found out on the way ([`findings`]). Precision comes first: a wrong memory costs every later session, a missed one costs a
 //! repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
 
 mod choices;
 mod cjk;
 mod environment;
+mod findings;
 mod fixes;
 mod gate;
 mod shape;
@@ -64,12 +65,25 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found.extend(choices::find(&events));
     found.extend(fixes::find(&calls));
     found.extend(fixes::causes(&events, &calls));
-    found.extend(environment::find(&calls));
+    found.extend(findings::find(&events));
+    let quirks = environment::find(&calls);
+    // What the machine proved need not be told in the agent's words as well.
+    found.retain(|told| !quirks.iter().any(|quirk| is_about(told, quirk)));
+    found.extend(quirks);
     found.retain(|found| may_become(found.kind, found.origin));
     let mut found = unite(found);
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
     found.truncate(MAX_EXTRACTED);
     found
+}
+
+/// Whether a lesson of the agent's names the thing of a quirk and rests on the same failure.
+fn is_about(told: &Extracted, quirk: &Extracted) -> bool {
+    let name = quirk.topic_key.as_deref().and_then(|topic| topic.rsplit(':').next()).unwrap_or_default();
+    told.kind == Kind::Lesson
+        && told.origin == Origin::Agent
+        && told.body.to_lowercase().contains(&format!("`{name}`"))
+        && told.evidence.iter().any(|event| quirk.evidence.contains(event))
 }
 
 /// Nothing is learned from what the harness or doze itself put into a session.

@@ -29,6 +29,100 @@ fn found(events: Vec<Event>) -> Vec<(Kind, String)> {
     extract(&session(events)).into_iter().map(|found| (found.kind, found.title)).collect()
 }
 
+fn changed(path: &str) -> Event {
+    Event { path: Some(path.into()), ..Event::new("e", EventKind::File, Origin::Agent, "") }
+}
+
+#[test]
+fn what_the_agent_found_out_is_kept() {
+    let table = [
+        (
+            "My mistake! It's actually another one. The server reads `APP_LOG_LEVEL` from its environment.",
+            Some((Kind::Fact, "The server reads `APP_LOG_LEVEL` from its environment")),
+        ),
+        (
+            "One caveat jumped out: profiles may stand in `app.toml`, but also in `app.dev.toml` files.",
+            Some((Kind::Lesson, "Profiles may stand in `app.toml`, but also in `app.dev.toml` files")),
+        ),
+        (
+            "Two tests start a `worker` that teardown never stops. I'm patching the teardown now.",
+            Some((Kind::Lesson, "Two tests start a `worker` that teardown never stops")),
+        ),
+        (
+            "The `lib/helper` submodule is not checked out, which explains the missing script. I'm initializing it.",
+            Some((
+                Kind::Lesson,
+                "The `lib/helper` submodule is not checked out, which explains the missing script",
+            )),
+        ),
+        (
+            "The socket name is a hash of the `profile` option, so each profile has its own process.",
+            Some((
+                Kind::Fact,
+                "The socket name is a hash of the `profile` option, so each profile has its own…",
+            )),
+        ),
+        (
+            "The fix makes `app clear` reach every process, so all caches are emptied.",
+            Some((
+                Kind::Decision,
+                "The fix makes `app clear` reach every process, so all caches are emptied",
+            )),
+        ),
+        ("The server reads `APP_LOG_LEVEL` from its environment.", None),
+        ("My mistake! I'll use `other_name` here.", None),
+        ("One caveat: this might break `app.toml` later.", None),
+        ("Two tests start a `worker` that teardown never stops. The rest is fine.", None),
+        ("The failure is real but tiny: the test expected `/a.toml`. I'll fix it.", None),
+        ("The tests are green, so all is done.", None),
+    ];
+    for (text, expected) in table {
+        let expected: Vec<(Kind, String)> =
+            expected.into_iter().map(|(kind, title)| (kind, title.to_owned())).collect();
+        assert_eq!(found(vec![said("why is that?"), answered(text)]), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_suggestion_counts_when_it_was_carried_out() {
+    let asked = "Why is it even using this? maybe we should show the last prompt of the session?";
+    let told = "Done! Now it shows the last prompt, which says more than the first one.";
+    let all = |prompt: &str, file: bool, answer: &str| {
+        let file = file.then(|| changed("a.rs"));
+        found([said(prompt)].into_iter().chain(file).chain([answered(answer)]).collect())
+    };
+    assert_eq!(all(asked, true, told), [(Kind::Decision, "Show the last prompt of the session".to_owned())]);
+    assert_eq!(all(asked, false, told), []);
+    assert_eq!(all(asked, true, "I could not find where that is."), []);
+    for prompt in [
+        "maybe we should use it?",
+        "maybe we should add a test for the parser?",
+        "can you show the last prompt here?",
+    ] {
+        assert_eq!(all(prompt, true, told), [], "{prompt}");
+    }
+}
+
+#[test]
+fn the_machines_proof_is_not_told_twice() {
+    let failed = ran("make itest", "bash: parallel: command not found\nrequires `parallel`", true);
+    let told = answered("This machine is missing `parallel`, which the task requires for its jobs.");
+    let kinds: Vec<Kind> = found(vec![failed, told]).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, [Kind::EnvQuirk]);
+}
+
+#[test]
+fn a_run_of_a_single_case_is_no_habit() {
+    let twice = |command: &str| found(vec![ran(command, "ok", false), ran(command, "ok", false)]);
+    for single in
+        ["cargo test parses_a_date", "cargo nextest run parses", "cargo test -- parses", "pytest -k dates"]
+    {
+        assert_eq!(twice(single), [], "{single}");
+    }
+    assert_eq!(twice("cargo test --workspace").len(), 1);
+    assert_eq!(twice("cargo nextest run -p core").len(), 1);
+}
+
 #[test]
 fn what_the_person_demands_is_found() {
     let table = [

@@ -1,0 +1,186 @@
+//! What the agent found out and said in so many words: corrections of itself, caveats, causes it then removed; and what
+//! the person suggested and the agent carried out.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
+use super::{Extracted, gate};
+use crate::model::{Event, EventKind, Kind, Origin};
+use crate::text;
+
+/// Findings of each sort kept of one session, the latest.
+const MAX_OF_SORT: usize = 2;
+/// Bytes at the start of an answer in which it owns up to a mistake.
+const OPENING: usize = 160;
+
+/// The agent owns up to a mistake; what it then states is right, and was not obvious.
+static ADMITS: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)\b(?:my\s+mistake|my\s+bad|you(?:['’]re|\s+are)\s+(?:absolutely\s+|totally\s+)?right|i\s+was\s+wrong|i\s+(?:incorrectly|mistakenly|misread|misremembered|confused)|i\s+stand\s+corrected|i\s+got\s+(?:that|it)\s+wrong)\b",
+    )
+});
+
+/// A statement about how something is, with its subject before the verb.
+static STATES: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:the|this|our|every|each|all|only)?\s*[`\w][^,;]{2,60}?\s(?:uses?|reads?|lives?|needs?|requires?|expects?|defaults?\s+to|is|are|must)\s",
+    )
+});
+
+/// Words that announce a caveat.
+static CAVEAT: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:(?:one|a|another|the|small|important|only|main)\s+)*(?:caveat|gotcha|catch|pitfall|subtlety|quirk)\b[^:.!?]{0,30}[:–—]\s*|^(?:it\s+)?turns\s+out(?:\s+that)?,?\s+",
+    )
+});
+
+/// A cause told without a word of doubt.
+static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)\b(?:(?:root\s+)?cause\s+(?:is|was)|(?:issue|problem|failure|culprit|bug|hang|reason)\s+(?:is|was)\s+(?:that|because|caused|due)|which\s+explains|never\s+(?:stops?|starts?|exits?|closes?|frees|flushes|unlocks)|keep(?:s|ing)?\s+the\s+.{1,40}\s+(?:open|alive|locked|running))\b",
+    )
+});
+
+/// The agent turns to removing it.
+static REMEDY: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:i(?:['’]m|['’]ll|['’]ve|\s+will|\s+am)\s+(?:\w+\s+){0,8}?|let\s+me\s+(?:\w+\s+){0,3}?|)(?:fix|updat|patch|chang|restor|initiali|harden|correct|adjust|replac|add|remov|stop)\w*\b",
+    )
+});
+
+/// What one thing means for another, stated about a thing that has a name.
+static CONSEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:the|each|every|all)\s[^,]{4,160}\s(?:is|are|has|have|lives?|hash(?:es)?|includes?)\s.*,\s(?:so|which\s+means)\s(?:that\s+)?(?:each|every|all|the|one|only)\s",
+    )
+});
+
+/// What a finished change makes of something.
+static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:the|this)\s+(?:fix|change|patch)\s+makes\s+`[^`]+`\s.*(?:,\s+so|\binstead\s+of|\brather\s+than|\bbecause)\s",
+    )
+});
+
+/// A way of doing it that the person brings up. The verbs are those of lasting behaviour: to add or to fix something is
+/// a task.
+static SUGGESTS: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)^(?:(?:but|and|so|ok(?:ay)?|yes|hmm+|no)[,\s]+)*(?:maybe|perhaps|i\s+think|i(?:['’]d|\s+would)\s+say|shouldn['’]t|how\s+about)\s+(?:that\s+)?(?:(?:we|you|it)\s+)?(?:should(?:n['’]t)?\s+|could\s+|better\s+)?(?P<order>(?:use|show|keep|store|call|name|prefer|return|default\s+to)\s+.+)$",
+    )
+});
+
+/// The agent has done what was asked.
+static DONE: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(r"(?i)^\W*(?:done|updated|changed|fixed|implemented|it\s+now|now\s+(?:it|the|both|all))\b")
+});
+
+/// What these events tell.
+pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
+    let mut found = suggestions(events);
+    let (mut corrections, mut caveats, mut causes, mut statements) = (vec![], vec![], vec![], vec![]);
+    let mut prompt: Option<u64> = None;
+    for (ordinal, event) in events {
+        if event.kind == EventKind::Prompt && event.origin == Origin::Person {
+            prompt = Some(*ordinal);
+        }
+        if event.kind != EventKind::Answer || event.origin != Origin::Agent {
+            continue;
+        }
+        let told = |kind, confidence, text: &str, sentence: &str| {
+            finding(kind, confidence, text, sentence, *ordinal, event)
+        };
+        let admits = prompt.is_some() && ADMITS.is_match(text::cut(&event.text, OPENING));
+        let sentences = sentences(&event.text);
+        for (at, sentence) in sentences.iter().enumerate() {
+            let named = sentence.contains('`');
+            if admits && named && STATES.is_match(sentence) && gate::is_asserted(sentence) {
+                let mut correction = told(Kind::Fact, 0.55, sentence, sentence);
+                correction.evidence = prompt.into_iter().chain([*ordinal]).collect();
+                corrections.push(correction);
+            } else if let Some(rest) = CAVEAT.find(sentence).map(|lead| &sentence[lead.end()..]) {
+                if named && gate::is_asserted(rest) {
+                    caveats.push(told(Kind::Lesson, 0.55, rest, rest));
+                }
+            } else if CAUSE.is_match(sentence) && named && gate::is_asserted(sentence) {
+                let is_removed = sentences.get(at + 1).is_some_and(|next| REMEDY.is_match(next));
+                causes.extend(is_removed.then(|| told(Kind::Lesson, 0.5, sentence, sentence)));
+            } else if named
+                && (CONSEQUENCE.is_match(sentence) || OUTCOME.is_match(sentence))
+                && gate::is_asserted(sentence)
+            {
+                let kind = if OUTCOME.is_match(sentence) { Kind::Decision } else { Kind::Fact };
+                statements.push(told(kind, 0.5, sentence, sentence));
+            }
+        }
+    }
+    for mut sort in [corrections, caveats, causes, statements] {
+        found.extend(sort.split_off(sort.len().saturating_sub(MAX_OF_SORT)));
+    }
+    found
+}
+
+fn finding(kind: Kind, confidence: f64, title: &str, body: &str, ordinal: u64, event: &Event) -> Extracted {
+    Extracted {
+        kind,
+        title: short(&capitalised(title.trim_end_matches(['.', ':'])), MAX_TITLE),
+        body: short(&capitalised(body), MAX_BODY),
+        topic_key: None,
+        files: files(body),
+        confidence,
+        evidence: vec![ordinal],
+        origin: Origin::Agent,
+        at: event.at,
+        everywhere: false,
+    }
+}
+
+/// What the person suggested, where the agent then changed files and said that it was done.
+fn suggestions(events: &[&(u64, Event)]) -> Vec<Extracted> {
+    let is_prompt = |event: &Event| event.kind == EventKind::Prompt && event.origin == Origin::Person;
+    let mut found = Vec::new();
+    for (at, (ordinal, event)) in events.iter().enumerate().filter(|(_, (_, event))| is_prompt(event)) {
+        let Some(order) = sentences(&event.text).into_iter().find_map(suggested) else { continue };
+        let round: Vec<&(u64, Event)> =
+            events[at + 1..].iter().copied().take_while(|(_, event)| !is_prompt(event)).collect();
+        let changed = round.iter().any(|(_, event)| event.kind == EventKind::File);
+        let last = round.iter().rev().find(|(_, event)| event.kind == EventKind::Answer);
+        let Some((done_at, done)) = last.filter(|(_, event)| changed && DONE.is_match(&event.text)) else {
+            continue;
+        };
+        let account = sentences(&done.text).into_iter().find(|sentence| shares_words(sentence, order));
+        let account = account.map_or_else(String::new, |account| format!(" {account}"));
+        found.push(Extracted {
+            kind: Kind::Decision,
+            confidence: 0.7,
+            evidence: vec![*ordinal, *done_at],
+            origin: Origin::Person,
+            ..finding(Kind::Decision, 0.7, order, &format!("{order}.{account}"), *ordinal, event)
+        });
+    }
+    found
+}
+
+/// The suggestion in a sentence, when it can stand for itself.
+fn suggested(sentence: &str) -> Option<&str> {
+    let order =
+        SUGGESTS.captures(sentence)?.name("order")?.as_str().trim_end_matches(['?', '.', '!', ' ', ',']);
+    let object = order.split_whitespace().nth(1)?.to_lowercase();
+    let points =
+        matches!(object.as_str(), "it" | "this" | "that" | "them" | "these" | "those" | "both" | "something");
+    (!points && gate::stands_alone(order)).then_some(order)
+}
+
+/// Two longer words in common.
+fn shares_words(sentence: &str, order: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.chars().count() >= 4)
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let known = words(order);
+    words(sentence).iter().filter(|word| known.contains(word)).count() >= 2
+}
