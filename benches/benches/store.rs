@@ -74,7 +74,7 @@ fn change_set(number: u64) -> ChangeSet {
     };
     let events = (0..EVENTS).map(|ordinal| {
         let text = peers::text(number, ordinal);
-        Event::new(format!("{number}-{ordinal}"), EventKind::Answer, Origin::Agent, text)
+        Event { at: Some(at), ..Event::new(format!("{number}-{ordinal}"), EventKind::Answer, Origin::Agent, text) }
     });
     ChangeSet::new("local:0".into()).put_session(session).append_events(
         key,

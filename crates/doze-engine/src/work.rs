@@ -51,7 +51,8 @@ pub struct WorkRequest {
 }
 
 impl Engine {
-    /// Keeps a snapshot of a task that runs. Durable when it returns.
+    /// Keeps a snapshot of a task that runs. It can be read at once and is durable within a second, so that it may be
+    /// called at every tool use.
     pub fn set_work(&self, owner: &OwnerId, request: &WorkRequest) -> Result<WorkState, EngineError> {
         self.note_activity();
         let agent = request.agent.clone().ok_or_else(|| EngineError::invalid("agent is missing"))?;
@@ -84,7 +85,7 @@ impl Engine {
             let set =
                 ChangeSet::new(owner.clone()).expect(subject.clone(), snapshot.revision(owner, &subject)?);
             drop(snapshot);
-            match self.store().apply(set.put_work(work.clone())) {
+            match self.store().apply_soon(set.put_work(work.clone())) {
                 Ok(_) => return Ok(work),
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),

@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::prepare::prepare;
 use crate::quarantine::{Quarantine, Quarantined, guarded_read};
 use crate::snapshot::Snapshot;
-use crate::writer::{Command, Writer};
+use crate::writer::{Command, When, Writer};
 
 /// The store of a machine: a cheap handle, shared by cloning. The file closes with the last one, or with
 /// [`Store::close`].
@@ -114,24 +114,35 @@ impl Store {
         })))
     }
 
-    /// A consistent view of what is durable now. It holds back the space of what is deleted later: keep it short.
+    /// A consistent view of what is applied now. It holds back the space of what is deleted later: keep it short.
     pub fn snapshot(&self) -> Result<Snapshot, ReadError> {
         self.0.shared.snapshot()
     }
 
     /// Applies a change set whole or not at all, and returns when it is durable. Blocks while the queue is full.
     pub fn apply(&self, set: ChangeSet) -> Result<Applied, ApplyError> {
-        let set = prepare(set, self.0.shared.options.max_set_bytes)?;
-        self.ask(|reply| Command::Apply(Box::new(set), reply)).unwrap_or(Err(ApplyError::Closed))
+        self.hand_in(set, When::Now)
     }
 
-    /// The last durable sequence number.
+    /// Applies a change set whole or not at all, and returns when it can be read: durable within a second, or with the
+    /// next set that [`Store::apply`] takes, whichever comes first. For what changes often and may lose its last
+    /// second to a crash.
+    pub fn apply_soon(&self, set: ChangeSet) -> Result<Applied, ApplyError> {
+        self.hand_in(set, When::Soon)
+    }
+
+    fn hand_in(&self, set: ChangeSet, when: When) -> Result<Applied, ApplyError> {
+        let set = prepare(set, self.0.shared.options.max_set_bytes)?;
+        self.ask(|reply| Command::Apply(Box::new(set), when, reply)).unwrap_or(Err(ApplyError::Closed))
+    }
+
+    /// The last sequence number that was given out.
     pub fn seq(&self) -> u64 {
         *lock(&self.0.shared.seq)
     }
 
-    /// Waits until something after `after` is durable, the time is up, or the store is closed; answers the last
-    /// durable sequence number.
+    /// Waits until something after `after` is applied, the time is up, or the store is closed; answers the last
+    /// sequence number that was given out.
     pub fn wait_for_change(&self, after: u64, timeout: Option<Duration>) -> u64 {
         let shared = &self.0.shared;
         let until = timeout.map(|timeout| Instant::now() + timeout);

@@ -1,7 +1,7 @@
 //! The one thread that writes: it takes what waits, applies it in one transaction, syncs once and answers everybody.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,21 +19,33 @@ use crate::write::{Conflict, Tally, apply_set, finish_batch};
 const BATCH_BYTES: usize = 16 << 20;
 /// Log entries that one transaction drops at most.
 const PRUNE_STEP: u64 = 8192;
+/// How long what was applied [`Store::apply_soon`](crate::Store::apply_soon) may be lost to a crash.
+const SOON: Duration = Duration::from_secs(1);
 
 type Answer = Result<Applied, ApplyError>;
 
 /// What the writer is asked for.
 pub(crate) enum Command {
-    /// Apply this set and answer when it is durable.
-    Apply(Box<Prepared>, SyncSender<Answer>),
+    /// Apply this set and answer when it is durable, or, for one that may come later, when it can be read.
+    Apply(Box<Prepared>, When, SyncSender<Answer>),
     /// Drop the log entries below a number.
     Prune(u64, SyncSender<Result<(), ApplyError>>),
     /// Give unused space back.
     Compact(SyncSender<Result<bool, CompactError>>),
 }
 
+/// When a set must be durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Before it is answered.
+    Now,
+    /// Within [`SOON`], or with the next set that must be durable now.
+    Soon,
+}
+
 struct Waiting {
     set: Box<Prepared>,
+    when: When,
     reply: SyncSender<Answer>,
 }
 
@@ -45,20 +57,22 @@ pub(crate) struct Writer {
     broken: bool,
     /// How many sets the last batch had, and how long it took.
     last: (usize, Duration),
+    /// Since when something that was applied is not durable.
+    unsynced: Option<Instant>,
 }
 
 impl Writer {
     pub(crate) fn new(shared: Arc<Shared>, commands: Receiver<Command>) -> Self {
-        Self { shared, commands, broken: false, last: (1, Duration::ZERO) }
+        Self { shared, commands, broken: false, last: (1, Duration::ZERO), unsynced: None }
     }
 
     /// Works until every sender is gone and the queue is empty, then closes the database.
     pub(crate) fn run(mut self) {
-        let mut next = self.commands.recv().ok();
+        let mut next = self.next();
         while let Some(command) = next.take() {
             match command {
-                Command::Apply(set, reply) => {
-                    let (batch, other) = self.gather(Waiting { set, reply });
+                Command::Apply(set, when, reply) => {
+                    let (batch, other) = self.gather(Waiting { set, when, reply });
                     let (sets, start) = (batch.len(), Instant::now());
                     self.write(batch);
                     self.last = (sets, start.elapsed());
@@ -67,13 +81,39 @@ impl Writer {
                 Command::Prune(below, reply) => drop(reply.send(self.prune(below))),
                 Command::Compact(reply) => drop(reply.send(self.compact())),
             }
-            next = next.or_else(|| self.commands.recv().ok());
+            next = next.or_else(|| self.next());
         }
+        self.sync();
         self.shared.closed.store(true, Ordering::Release);
         close(&mut self.shared.db.write().unwrap_or_else(PoisonError::into_inner));
         // Under the lock, or a waiter that has just looked would sleep through it.
         let _seq = lock(&self.shared.seq);
         self.shared.moved.notify_all();
+    }
+
+    /// The next command; while it waits for one, what is not durable yet becomes so in time.
+    fn next(&mut self) -> Option<Command> {
+        loop {
+            let Some(since) = self.unsynced else { return self.commands.recv().ok() };
+            match self.commands.recv_timeout((since + SOON).saturating_duration_since(Instant::now())) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Timeout) => self.sync(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Makes durable what is not yet. What cannot be kept is told where the next write is refused.
+    fn sync(&mut self) {
+        if self.unsynced.take().is_some() {
+            let _ = self.transact(0, |shared, db| {
+                let mut txn = db.begin_write()?;
+                txn.set_durability(shared.options.durability()).map_err(redb::Error::from)?;
+                txn.set_quick_repair(true);
+                txn.commit()?;
+                Ok(())
+            });
+        }
     }
 
     /// Takes what waits, up to the bounds of a batch, and the first command that is no change set. Those who were
@@ -87,9 +127,9 @@ impl Writer {
             let patience =
                 if batch.len() < self.last.0 { until.duration_since(Instant::now()) } else { Duration::ZERO };
             match self.commands.recv_timeout(patience) {
-                Ok(Command::Apply(set, reply)) => {
+                Ok(Command::Apply(set, when, reply)) => {
                     bytes += set.bytes;
-                    batch.push(Waiting { set, reply });
+                    batch.push(Waiting { set, when, reply });
                 }
                 Ok(other) => return (batch, Some(other)),
                 Err(_) => break,
@@ -122,7 +162,18 @@ impl Writer {
     /// One transaction: an answer for each set, or the reason why nothing was kept.
     fn commit(&mut self, batch: &[Waiting]) -> Result<Vec<Answer>, ApplyError> {
         let bytes = batch.iter().map(|waiting| waiting.set.bytes as u64).sum();
-        let (outcomes, seq) = self.transact(bytes, |shared, db| apply_batch(shared, db, batch))?;
+        let is_due = self.unsynced.is_some_and(|since| since.elapsed() >= SOON);
+        let when = match batch.iter().all(|waiting| waiting.when == When::Soon) {
+            true if !is_due => When::Soon,
+            _ => When::Now,
+        };
+        let (outcomes, seq) = self.transact(bytes, |shared, db| apply_batch(shared, db, batch, when))?;
+        match when {
+            // One that wrote nothing synced nothing.
+            When::Now if seq.is_some() => self.unsynced = None,
+            When::Soon if seq.is_some() => self.unsynced = self.unsynced.or_else(|| Some(Instant::now())),
+            _ => {}
+        }
         if let Some(seq) = seq {
             *lock(&self.shared.seq) = seq;
             self.shared.moved.notify_all();
@@ -157,7 +208,10 @@ impl Writer {
         close(&mut slot);
         let (db, seq) = open_database(&*self.shared.medium, self.shared.options.cache_bytes)?;
         *slot = Some(db);
-        *lock(&self.shared.seq) = seq;
+        // A number that was given out is never given to anything else, even when what it named is lost.
+        let mut known = lock(&self.shared.seq);
+        *known = seq.max(*known);
+        drop(known);
         self.shared.moved.notify_all();
         tracing::info!(seq, "the store was reopened after a failed write");
         Ok(())
@@ -190,6 +244,7 @@ impl Writer {
     }
 
     fn compact(&mut self) -> Result<bool, CompactError> {
+        self.sync();
         self.ready(0).map_err(CompactError::Failed)?;
         let mut slot = self.shared.db.write().unwrap_or_else(PoisonError::into_inner);
         let db = slot.as_mut().ok_or(CompactError::Failed(ApplyError::Closed))?;
@@ -222,13 +277,19 @@ fn apply_batch(
     shared: &Shared,
     db: &Database,
     batch: &[Waiting],
+    when: When,
 ) -> Result<(Vec<Answer>, Option<u64>), ApplyError> {
     let mut txn = db.begin_write()?;
-    txn.set_durability(shared.options.durability()).map_err(redb::Error::from)?;
-    txn.set_quick_repair(true);
+    match when {
+        When::Now => {
+            txn.set_durability(shared.options.durability()).map_err(redb::Error::from)?;
+            txn.set_quick_repair(true);
+        }
+        When::Soon => txn.set_durability(redb::Durability::None).map_err(redb::Error::from)?,
+    }
     let mut outcomes = Vec::with_capacity(batch.len());
     let mut tables = Tables::open(&txn)?;
-    let before = tables::number(&tables.meta, META_SEQ)?;
+    let before = tables::number(&tables.meta, META_SEQ)?.max(*lock(&shared.seq));
     let mut seq = before;
     let mut tally = Tally::default();
     for waiting in batch {

@@ -88,7 +88,9 @@ pub fn content_hash(kind: &str, title: &str, body: &str) -> String {
     hex(&hash.finalize())
 }
 
-/// Sixteen bytes that name an event by id, time and text, so that a fork or a resumed copy is recognised.
+/// Sixteen bytes that name an event by id, time and text, so that a fork or a resumed copy is recognised. The first
+/// five are its second, so that an index of these names grows at its end, where the events of today are, and not all
+/// over; the others (88 bits) tell events of one second apart.
 pub fn fingerprint(id: &str, unix_ms: Option<i64>, text: &str) -> [u8; 16] {
     let mut hash = Sha256::new();
     hash.update(id.as_bytes());
@@ -97,7 +99,10 @@ pub fn fingerprint(id: &str, unix_ms: Option<i64>, text: &str) -> [u8; 16] {
     hash.update(text.as_bytes());
     let digest = hash.finalize();
     let mut out = [0; 16];
-    out.copy_from_slice(&digest[..16]);
+    // Five bytes of seconds last until the year 36812; a time before 1970 has none.
+    let seconds = unix_ms.unwrap_or_default().div_euclid(1000).max(0).to_be_bytes();
+    out[..5].copy_from_slice(&seconds[3..]);
+    out[5..].copy_from_slice(&digest[..11]);
     out
 }
 
@@ -111,6 +116,20 @@ mod tests {
         let late = uuid_v7(1_001, [0; 10]);
         assert!(early < late);
         assert_eq!(&early[14..15], "7");
+    }
+
+    #[test]
+    fn fingerprints_follow_the_clock_and_tell_every_part_apart() {
+        let of = |id: &str, ms, text: &str| fingerprint(id, ms, text);
+        let now = Some(1_700_000_000_000);
+        assert!(of("a", now, "x") < of("a", Some(1_700_000_001_000), "x"));
+        assert_eq!(of("a", now, "x"), of("a", now, "x"));
+        for other in
+            [of("b", now, "x"), of("a", Some(1_700_000_000_001), "x"), of("a", now, "y"), of("a", None, "x")]
+        {
+            assert_ne!(of("a", now, "x"), other);
+        }
+        assert_eq!(of("a", Some(-5), "x")[..5], of("a", None, "x")[..5]);
     }
 
     #[test]

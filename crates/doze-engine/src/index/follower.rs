@@ -111,7 +111,7 @@ impl Follower {
 
     /// Works through the log up to `seq`. Whatever cannot be read is skipped: the loop must move on.
     fn catch_up(&mut self, seq: u64) {
-        match self.follow() {
+        match self.follow(seq) {
             Ok(()) => {}
             Err(error) => {
                 tracing::error!(%error, "changes could not be indexed; they are skipped");
@@ -120,7 +120,7 @@ impl Follower {
         }
     }
 
-    fn follow(&mut self) -> Result<(), ReadError> {
+    fn follow(&mut self, seq: u64) -> Result<(), ReadError> {
         loop {
             let snapshot = self.shared.store.snapshot()?;
             if snapshot.oldest_change()? > self.reached + 1 {
@@ -128,7 +128,7 @@ impl Follower {
             }
             let changes = snapshot.changes(self.reached, BATCH)?;
             let Some(last) = changes.last().map(|change| change.seq) else {
-                self.reach(snapshot.seq()?);
+                self.reach(snapshot.seq()?.max(seq));
                 return Ok(());
             };
             let mut docs = Vec::new();

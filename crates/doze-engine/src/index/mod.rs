@@ -118,6 +118,12 @@ impl Index {
                 EmbedService::start(Box::new(move || through_ort(&library)), options)
             }
         };
+        // An index that is ahead of its store (a restored backup, a crash within the last second) would skip what comes.
+        if lexical.visible_seq() > store.seq() {
+            lexical.clear().map_err(|error| {
+                EngineError::new(Problem::Unavailable, "the index cannot be cleared").caused_by(error)
+            })?;
+        }
         let reached = lexical.visible_seq();
         let shared = Arc::new(Shared {
             store,

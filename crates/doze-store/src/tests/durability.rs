@@ -91,3 +91,41 @@ fn a_killed_process_leaves_everything_acknowledged() {
     let copy = Store::open_with_backend(Disk::holding(disk.bytes()), Options::default()).unwrap();
     assert!(copy.snapshot().unwrap().memory(&me(), &MemoryId::from("m")).unwrap().is_some());
 }
+
+#[test]
+fn what_may_come_soon_is_read_at_once_and_durable_in_time() {
+    let (disk, store) = super::in_memory();
+    let set = |key: &str| ChangeSet::new(me()).put_aux(Family::Other, key, "v");
+    let on_disk = |image: Vec<u8>, key: &str| {
+        let copy = Store::open_with_backend(Disk::holding(image), Options::default()).unwrap();
+        assert!(copy.check().unwrap().is_clean());
+        copy.snapshot().unwrap().aux(&me(), Family::Other, key).unwrap().is_some()
+    };
+    let first = store.apply_soon(set("first")).unwrap().seq;
+    assert!(store.snapshot().unwrap().aux(&me(), Family::Other, "first").unwrap().is_some());
+    assert!(!on_disk(disk.durable(), "first"), "it was synced, so it would cost what a commit costs");
+    // One that must be durable takes it along, in order.
+    assert_eq!(store.apply(set("second")).unwrap().seq, first + 1);
+    assert!(on_disk(disk.durable(), "first") && on_disk(disk.durable(), "second"));
+    // Alone it is durable in time.
+    let (synced, wait) = std::sync::mpsc::channel();
+    disk.on_sync(move |_| drop(synced.send(())));
+    store.apply_soon(set("third")).unwrap();
+    wait.recv_timeout(std::time::Duration::from_secs(60)).expect("it is synced although nothing follows");
+    disk.on_sync(|_| {});
+    // And an orderly end keeps what came last.
+    store.apply_soon(set("fourth")).unwrap();
+    store.close();
+    assert!(on_disk(disk.durable(), "third") && on_disk(disk.durable(), "fourth"));
+}
+
+#[test]
+fn a_number_is_never_given_out_twice_though_what_it_named_is_lost() {
+    let (disk, store) = super::in_memory();
+    let set = |key: &str| ChangeSet::new(me()).put_aux(Family::Other, key, "v");
+    let lost = store.apply_soon(set("lost")).unwrap().seq;
+    disk.fail_after(0, std::io::ErrorKind::StorageFull);
+    store.apply(set("refused")).unwrap_err();
+    disk.heal();
+    assert!(store.apply(set("kept")).unwrap().seq > lost);
+}
