@@ -2,6 +2,7 @@
 
 use doze_core::model::*;
 use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
 
 use crate::{Candidate, CandidateOf};
 
@@ -107,4 +108,42 @@ pub(crate) fn finding(session: &str, n: u64, kind: Kind, title: &str, body: &str
             scope: Scope::Project("p".into()),
         },
     }
+}
+
+/// One of a small world, so that many of them say the same or contradict each other.
+pub(crate) fn any_memory() -> impl Strategy<Value = Memory> {
+    let subject = prop_oneof![Just("staging api"), Just("local broker"), Just("nightly build")];
+    let verb =
+        prop_oneof![Just("listens on port"), Just("never listens on port"), Just("prefers port number")];
+    let kinds = prop_oneof![Just(Kind::Fact), Just(Kind::EnvQuirk), Just(Kind::Convention)];
+    (0u32..400, subject, verb, 1u32..4, kinds, 0usize..7, 0i64..800, 1u32..5, any::<[bool; 3]>()).prop_map(
+        |(id, subject, verb, port, kind, shape, days, count, [pinned, human, topic])| {
+            let body = format!("The {subject} service {verb} {port}");
+            let mut memory = match shape {
+                0 | 1 => office(&format!("m{id:03}"), if shape == 0 { "alex" } else { "bert" }, &body, count),
+                _ => memory(&format!("m{id:03}"), kind, "", &body, days),
+            };
+            memory.pinned = pinned && human;
+            memory.verification = if human && !pinned { Verification::Human } else { Verification::Rule };
+            memory.topic_key = topic.then(|| format!("topic:{subject}:{id}"));
+            memory.status = if shape == 6 {
+                Status::Stale
+            } else if shape == 5 {
+                Status::Retracted
+            } else {
+                Status::Active
+            };
+            memory.source.events = vec![format!("old{id}#1")];
+            memory
+        },
+    )
+}
+
+pub(crate) fn any_finding() -> impl Strategy<Value = CandidateOf> {
+    (any_memory(), 0u32..6, 0u64..40, 0usize..4, 0i64..700).prop_map(|(memory, session, n, origin, hours)| {
+        let mut found = finding(&format!("s{session}"), n, memory.kind, "", &memory.body, hours);
+        found.candidate.origin = [Origin::Person, Origin::Agent, Origin::Tool, Origin::Web][origin];
+        found.candidate.topic_key = memory.topic_key.map(|key| key.chars().take(12).collect());
+        found
+    })
 }

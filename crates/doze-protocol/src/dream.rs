@@ -78,9 +78,12 @@ pub struct DreamRecord {
     pub sessions: Vec<DreamSession>,
     /// What it changed, in order.
     pub changes: Vec<DreamChange>,
-    /// When it was taken back.
+    /// When it was taken back, in whole or but for `left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<String>,
+    /// What the undo could not take back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<UndoLeft>,
 }
 
 /// `dream.log`, newest first.
@@ -129,18 +132,33 @@ pub struct IdParams {
     pub id: Option<String>,
 }
 
+/// A memory that an undo left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct UndoLeft {
+    /// The memory.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Why, in one sentence.
+    pub because: String,
+}
+
 /// Answer to `dream.undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct UndoAnswer {
     /// The sweep.
     pub id: String,
-    /// When it was taken back.
-    pub undone_at: String,
-    /// Memories that are as they were before.
+    /// When it was taken back; absent when all of it is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone_at: Option<String>,
+    /// Memories that are as they were before; what the sweep had added is gone.
     pub restored: Vec<String>,
-    /// Memories left alone, because they were changed or forgotten since.
-    pub left: Vec<String>,
+    /// Those of `restored` that had been confirmed or shown since the sweep; that went with them.
+    pub confirmed_since: Vec<String>,
+    /// Memories left as they are, because they were changed or forgotten since.
+    pub left: Vec<UndoLeft>,
 }
 
 /// Answer to `dream.status`; also part of `status`.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use doze_protocol::dream::{DreamChange, DreamItem, DreamRecord, DreamStatus, UndoAnswer};
+use doze_protocol::dream::{DreamChange, DreamItem, DreamRecord, DreamStatus, UndoAnswer, UndoLeft};
 use doze_protocol::{Exit, List, method};
 use jiff::Timestamp;
 use serde_json::json;
@@ -85,20 +85,43 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         }
         Some(Command::Undo { id }) => {
             let answer = app.call(method::DREAM_UNDO, json!({"id": id}))?;
-            app.show(&answer, |screen, answer: &UndoAnswer| {
-                let left = match answer.left.len() as u64 {
-                    0 => String::new(),
-                    left => format!("; {} changed since and left alone", count(left, "memory")),
-                };
-                let restored = count(answer.restored.len() as u64, "memory");
-                screen.line(format!(
-                    "dream {} is taken back: {restored} as before{left}",
-                    one_line(&answer.id)
-                ))?;
-                Ok(Exit::Done)
-            })
+            app.show(&answer, undone)
         }
     }
+}
+
+/// What an undo took back, and what it left.
+fn undone(screen: &mut Screen<'_>, answer: &UndoAnswer) -> io::Result<Exit> {
+    let id = one_line(&answer.id);
+    let restored = count(answer.restored.len() as u64, "memory");
+    screen.line(match (answer.restored.is_empty(), answer.left.is_empty()) {
+        (true, true) => format!("nothing of dream {id} was left to take back"),
+        (true, false) => format!("nothing of dream {id} is taken back"),
+        (false, _) => format!("dream {id} is taken back: {restored} as before"),
+    })?;
+    let confirmed = answer.confirmed_since.len() as u64;
+    if confirmed > 0 {
+        screen
+            .line(format!("  {confirmed} of them had been confirmed or shown since; that went with them"))?;
+    }
+    left(screen, &answer.left)?;
+    Ok(draw::found(answer.restored.is_empty()))
+}
+
+/// What an undo left as it is, and why.
+fn left(screen: &mut Screen<'_>, left: &[UndoLeft]) -> io::Result<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    screen.blank()?;
+    screen.line(format!("  {} left as it is now:", count(left.len() as u64, "memory")))?;
+    for one in left {
+        draw::headline_rows(screen, "  · ", &one.title, &short_ids(&one.id))?;
+        for line in wrap_within(&one.because, "    ", screen.columns(), 2) {
+            screen.line(screen.dim(&line))?;
+        }
+    }
+    Ok(())
 }
 
 /// What a sweep did, change by change.
@@ -124,13 +147,25 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Time
         draw::headline_rows(screen, "  · ", &short_ids(&said), &project)?;
     }
     if !dream.dry_run && !dream.changes.is_empty() {
-        screen.blank()?;
-        screen.line(match &dream.undone_at {
-            Some(at) => format!("taken back {}", draw::ago(now, at).unwrap_or_default()),
-            None => format!("Undo all of it:  doze dream undo {}", one_line(&dream.id)),
-        })?;
+        footer(screen, dream, now)?;
     }
     Ok(draw::found(matches!(dream.result.as_str(), "failed" | "skipped")))
+}
+
+/// That it was taken back, or how to.
+fn footer(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::Result<()> {
+    let undo = format!("doze dream undo {}", one_line(&dream.id));
+    left(screen, &dream.left)?;
+    screen.blank()?;
+    let Some(at) = &dream.undone_at else {
+        return screen.line(format!("Undo all of it:  {undo}"));
+    };
+    let when = draw::ago(now, at).unwrap_or_default();
+    if dream.left.is_empty() {
+        return screen.line(format!("Taken back · {when}"));
+    }
+    screen.line(format!("The rest was taken back · {when}"))?;
+    screen.line(format!("Once nothing stands against it:  {undo}"))
 }
 
 /// How many changes there are of each sort.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{DreamId, Memory, Mode, OwnerId, ProjectId, words};
+use super::{DreamId, Memory, MemoryId, Mode, OwnerId, ProjectId, words};
 
 words! {
     /// How a sweep ended.
@@ -78,6 +78,19 @@ pub struct DreamedSession {
     pub reason: String,
 }
 
+/// What an undo could not take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoLeft {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// Why, in one sentence.
+    pub because: String,
+    /// No later undo can take it back either: it is gone.
+    pub is_final: bool,
+}
+
 /// One sweep, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dream {
@@ -101,6 +114,15 @@ pub struct Dream {
     pub sessions: Vec<DreamedSession>,
     /// What it changed, in order.
     pub changes: Vec<DreamChange>,
-    /// When it was undone.
+    /// When it was undone, in whole or in part.
     pub undone_at: Option<Timestamp>,
+    /// What the last undo left; a further undo is about these alone.
+    pub undo_left: Vec<UndoLeft>,
+}
+
+impl Dream {
+    /// Nothing of it is left to undo.
+    pub fn is_undone(&self) -> bool {
+        self.undone_at.is_some() && self.undo_left.iter().all(|left| left.is_final)
+    }
 }

@@ -6,7 +6,7 @@ use doze_core::model::*;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{ago, finding, memory, now, office};
+use crate::testing::{ago, any_finding, any_memory, finding, memory, now, office};
 
 /// Plans, and answers the memories as they stand afterwards beside the plan.
 fn run(
@@ -294,43 +294,6 @@ fn a_sweep_and_the_next_of_the_day_change_no_more_than_the_cap() {
         assert!(!plan.left_alone.is_empty());
         assert_eq!(run(&after, &[], &plan.spent, &Caps::default()).0.changes, []);
     }
-}
-
-fn any_memory() -> impl Strategy<Value = Memory> {
-    let subject = prop_oneof![Just("staging api"), Just("local broker"), Just("nightly build")];
-    let verb =
-        prop_oneof![Just("listens on port"), Just("never listens on port"), Just("prefers port number")];
-    let kinds = prop_oneof![Just(Kind::Fact), Just(Kind::EnvQuirk), Just(Kind::Convention)];
-    (0u32..400, subject, verb, 1u32..4, kinds, 0usize..7, 0i64..800, 1u32..5, any::<[bool; 3]>()).prop_map(
-        |(id, subject, verb, port, kind, shape, days, count, [pinned, human, topic])| {
-            let body = format!("The {subject} service {verb} {port}");
-            let mut memory = match shape {
-                0 | 1 => office(&format!("m{id:03}"), if shape == 0 { "alex" } else { "bert" }, &body, count),
-                _ => memory(&format!("m{id:03}"), kind, "", &body, days),
-            };
-            memory.pinned = pinned && human;
-            memory.verification = if human && !pinned { Verification::Human } else { Verification::Rule };
-            memory.topic_key = topic.then(|| format!("topic:{subject}:{id}"));
-            memory.status = if shape == 6 {
-                Status::Stale
-            } else if shape == 5 {
-                Status::Retracted
-            } else {
-                Status::Active
-            };
-            memory.source.events = vec![format!("old{id}#1")];
-            memory
-        },
-    )
-}
-
-fn any_finding() -> impl Strategy<Value = CandidateOf> {
-    (any_memory(), 0u32..6, 0u64..40, 0usize..4, 0i64..700).prop_map(|(memory, session, n, origin, hours)| {
-        let mut found = finding(&format!("s{session}"), n, memory.kind, "", &memory.body, hours);
-        found.candidate.origin = [Origin::Person, Origin::Agent, Origin::Tool, Origin::Web][origin];
-        found.candidate.topic_key = memory.topic_key.map(|key| key.chars().take(12).collect());
-        found
-    })
 }
 
 proptest! {

@@ -1,21 +1,28 @@
 //! The journal of dreams, and undoing one.
 
-use doze_core::model::{Dream, DreamId, Memory, MemoryId, OwnerId};
-use doze_dream::{UndoError, UndoStep, undo};
-use doze_store::{ApplyError, ChangeSet, Subject};
+use std::collections::{BTreeMap, BTreeSet};
+
+use doze_core::model::{Dream, DreamId, Memory, MemoryId, OwnerId, Scope, UndoLeft};
+use doze_dream::{Standing, Undo, UndoStep, undo};
+use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
+use crate::memory::FORGOTTEN;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
-/// A dream that was undone.
+/// What an undo did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// Which one.
+    /// Which dream.
     pub id: DreamId,
-    /// When.
-    pub undone_at: Timestamp,
+    /// When it was taken back; `None` when all of it is left.
+    pub undone_at: Option<Timestamp>,
     /// The memories that are as they were.
     pub restored: Vec<MemoryId>,
+    /// Those of them that had been confirmed or shown since.
+    pub confirmed_since: Vec<MemoryId>,
+    /// The memories that stay as they are, and why.
+    pub left: Vec<UndoLeft>,
 }
 
 impl Engine {
@@ -37,40 +44,40 @@ impl Engine {
         })
     }
 
-    /// Takes a dream back, whole or not at all.
+    /// Takes a dream back, record by record; what changed since is left and told.
     pub fn undo_dream(&self, owner: &OwnerId, id: Option<&DreamId>) -> Result<Undone, EngineError> {
         let Ok(_running) = self.inner.dreaming.try_lock() else {
             return Err(EngineError::new(Problem::Busy, "a dream is running").hint("see `doze dream status`"));
         };
         for _ in 0..CONFLICT_RETRIES {
-            let mut dream = self.dream_record(owner, id)?;
+            let dream = self.dream_record(owner, id)?;
             let snapshot = self.store().snapshot()?;
-            let current = |id: &MemoryId| -> Option<Memory> { snapshot.memory(owner, id).ok().flatten() };
-            let steps = undo(&dream, &current).map_err(refused)?;
+            let (scopes, memories) = touched(&snapshot, owner, &dream)?;
+            let forgotten = self.forgotten_of(&snapshot, owner, &dream)?;
+            let is_forgotten = |memory: &Memory| forgotten.contains(&memory.id);
+            let standing = Standing { memories: &memories, is_forgotten: &is_forgotten };
+            let undo = undo(&dream, &standing).map_err(|error| EngineError::refused(error.to_string()))?;
+            let (dream, undone) = noted(dream, &undo, self.now());
+            if undone.undone_at.is_none() {
+                return Ok(undone);
+            }
             let mut set = ChangeSet::new(owner.clone());
-            let mut restored = Vec::new();
-            for step in steps {
-                let id = match &step {
-                    UndoStep::Restore(memory) => memory.id.clone(),
-                    UndoStep::Remove(id) => id.clone(),
-                };
-                if !restored.contains(&id) {
-                    let subject = Subject::Memory(id.clone());
-                    let revision = snapshot.revision(owner, &subject)?;
-                    set = set.expect(subject, revision);
-                    restored.push(id);
-                }
+            for scope in scopes {
+                let subject = Subject::Scope(scope);
+                let revision = snapshot.revision(owner, &subject)?;
+                set = set.expect(subject, revision);
+            }
+            for step in undo.steps {
                 set = match step {
                     UndoStep::Restore(memory) => set.put_memory(*memory),
-                    UndoStep::Remove(id) => set.delete_memory(id),
+                    UndoStep::Remove(id) => {
+                        set.delete_aux(Family::Counter, crate::recall::shown_key(&id)).delete_memory(id)
+                    }
                 };
             }
-            let undone_at = self.now();
-            dream.undone_at = Some(undone_at);
-            let id = dream.id.clone();
             drop(snapshot);
             match self.store().apply(set.put_dream(dream)) {
-                Ok(_) => return Ok(Undone { id, undone_at, restored }),
+                Ok(_) => return Ok(undone),
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -78,12 +85,67 @@ impl Engine {
         Err(EngineError::new(Problem::Busy, "memories kept changing while the dream was undone")
             .hint("try again"))
     }
+
+    /// The records of a dream whose former words were forgotten: in the journal, or by a tombstone.
+    fn forgotten_of(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        dream: &Dream,
+    ) -> Result<BTreeSet<MemoryId>, EngineError> {
+        let mut forgotten = BTreeSet::new();
+        for before in dream.changes.iter().filter_map(|change| change.before.as_ref()) {
+            if before.body == FORGOTTEN
+                || self.is_forgotten(snapshot, owner, &before.body)?
+                || self.is_forgotten(snapshot, owner, &before.title)?
+            {
+                forgotten.insert(before.id.clone());
+            }
+        }
+        Ok(forgotten)
+    }
 }
 
-fn refused(error: UndoError) -> EngineError {
-    let hint = match &error {
-        UndoError::Changed { id, .. } => format!("see `doze why {id}`"),
-        _ => String::new(),
+/// The spaces that a dream's records were or are in, and every memory in them.
+fn touched(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    dream: &Dream,
+) -> Result<(Vec<Scope>, BTreeMap<MemoryId, Memory>), EngineError> {
+    let mut scopes: BTreeMap<String, Scope> = BTreeMap::new();
+    for change in &dream.changes {
+        let now = snapshot.memory(owner, &change.after.id)?;
+        for scope in change.before.iter().chain([&change.after]).chain(&now).map(|memory| &memory.scope) {
+            scopes.insert(scope.key(), scope.clone());
+        }
+    }
+    let mut memories = BTreeMap::new();
+    for scope in scopes.values() {
+        memories
+            .extend(snapshot.memories(owner, scope)?.into_iter().map(|memory| (memory.id.clone(), memory)));
+    }
+    Ok((scopes.into_values().collect(), memories))
+}
+
+/// The journal's entry once the steps are taken, and the answer. A dream of which nothing can be taken back is not
+/// marked, unless nothing of it ever will be.
+fn noted(mut dream: Dream, undo: &Undo, now: Timestamp) -> (Dream, Undone) {
+    let is_over = undo.left.iter().all(|left| left.is_final);
+    if !undo.steps.is_empty() || (is_over && dream.undone_at.is_none()) {
+        dream.undone_at = Some(now);
+    }
+    dream.undo_left.retain(|left| left.is_final);
+    dream.undo_left.extend(undo.left.iter().cloned());
+    let restored = undo.steps.iter().map(|step| match step {
+        UndoStep::Restore(memory) => memory.id.clone(),
+        UndoStep::Remove(id) => id.clone(),
+    });
+    let undone = Undone {
+        id: dream.id.clone(),
+        undone_at: dream.undone_at,
+        restored: restored.collect(),
+        confirmed_since: undo.confirmed_since.clone(),
+        left: undo.left.clone(),
     };
-    EngineError::refused(error.to_string()).hint(hint)
+    (dream, undone)
 }

@@ -92,6 +92,7 @@ impl Engine {
             sessions,
             changes: Vec::new(),
             undone_at: None,
+            undo_left: Vec::new(),
         };
         self.finish(owner, dream, &readings, project.as_ref())
     }

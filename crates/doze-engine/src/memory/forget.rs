@@ -12,7 +12,7 @@ use crate::task::task_key;
 use crate::{Engine, EngineError};
 
 /// What stands where forgotten words stood.
-const FORGOTTEN: &str = "[forgotten]";
+pub(crate) const FORGOTTEN: &str = "[forgotten]";
 /// Journals looked through.
 const MAX_DREAMS: usize = 1_000;
 /// Sessions handled at once.

@@ -13,6 +13,7 @@ use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
 pub use add::{AddOutcome, Added, MemoryRequest};
 pub use change::{EditRequest, Verdict};
+pub(crate) use forget::FORGOTTEN;
 pub use forget::{Forget, Forgotten};
 pub use read::{EvidenceLine, ListRequest, Page, StatusFilter, Step, Why};
 

@@ -38,27 +38,60 @@ fn a_dream_learns_tells_why_and_the_second_changes_nothing() {
 }
 
 #[test]
-fn undo_takes_a_dream_back_whole_and_refuses_when_something_changed() {
-    let kit = Kit::new();
-    let cwd = kit.project("shop");
-    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
-    let before = all(&kit);
-    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+fn undo_takes_back_all_that_nobody_changed_since_and_tells_the_rest() {
+    let learnt = || {
+        let kit = Kit::new();
+        let cwd = kit.project("shop");
+        kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+        let before = all(&kit);
+        let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+        (kit, before, dream)
+    };
+    let (kit, before, dream) = learnt();
     let undone = kit.engine.undo_dream(&kit.owner, Some(&dream.id)).unwrap();
-    assert!(!undone.restored.is_empty());
+    assert!(!undone.restored.is_empty() && undone.left.is_empty(), "{undone:?}");
     assert_eq!(all(&kit), before);
     let again = kit.engine.undo_dream(&kit.owner, Some(&dream.id)).unwrap_err();
     assert!(again.message.contains("undone already"), "{}", again.message);
 
+    // Shown and found helpful since: the dream's own work all the same.
+    let (kit, before, dream) = learnt();
+    let id = dream.changes[0].after.id.clone();
+    kit.engine.feedback(&kit.owner, &id, doze_engine::Verdict::Helpful, false).unwrap();
+    let undone = kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!((undone.confirmed_since, undone.left), (vec![id], vec![]));
+    assert_eq!(all(&kit), before);
+
+    // Taken up by a person: theirs. The rest goes, and it too once they let go of it.
+    let (kit, before, dream) = learnt();
+    assert!(dream.changes.len() > 1, "{dream:?}");
+    let id = dream.changes[0].after.id.clone();
+    kit.engine.pin(&kit.owner, &id, true, false).unwrap();
+    let undone = kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!(undone.left.iter().map(|left| &left.id).collect::<Vec<_>>(), [&id]);
+    assert!(undone.left[0].because.contains("pinned"), "{undone:?}");
+    let kept: Vec<_> = all(&kit).into_iter().filter(|memory| !before.contains(memory)).collect();
+    assert_eq!(kept.iter().map(|memory| &memory.id).collect::<Vec<_>>(), [&id]);
+    let nothing = kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!((nothing.restored.len(), nothing.left.len()), (0, 1));
+    kit.engine.pin(&kit.owner, &id, false, true).unwrap();
+    let rest = kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!((rest.restored, rest.left), (vec![id], vec![]));
+    assert_eq!(all(&kit), before);
+}
+
+#[test]
+fn undo_brings_no_forgotten_words_back() {
     let kit = Kit::new();
     let cwd = kit.project("shop");
     kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
     let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
-    let id = dream.changes[0].after.id.clone();
-    kit.engine.feedback(&kit.owner, &id, doze_engine::Verdict::Helpful, true).unwrap();
-    let refused = kit.engine.undo_dream(&kit.owner, None).unwrap_err();
-    assert!(refused.message.contains(id.as_str()), "{}", refused.message);
-    assert!(all(&kit).iter().any(|memory| memory.id == id), "nothing was undone in part");
+    for change in &dream.changes {
+        kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(change.after.id.clone()), true).unwrap();
+    }
+    let forgotten = all(&kit);
+    kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!(all(&kit), forgotten);
 }
 
 #[test]

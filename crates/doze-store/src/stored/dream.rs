@@ -1,8 +1,8 @@
 //! The journal of dreams.
 
 use doze_core::model::{
-    Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, Memory, Mode, OwnerId, ProjectId,
-    SessionOutcome,
+    Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, Memory, MemoryId, Mode, OwnerId,
+    ProjectId, SessionOutcome, UndoLeft,
 };
 use jiff::Timestamp;
 
@@ -33,6 +33,16 @@ record! {
 }
 
 record! {
+    /// What an undo could not take back.
+    StoredUndoLeft for UndoLeft {
+        id: MemoryId = MemoryId::new(""),
+        title: String = String::new(),
+        because: String = String::new(),
+        is_final: bool = false,
+    }
+}
+
+record! {
     /// One sweep.
     StoredDream for Dream {
         id: DreamId = DreamId::new(""),
@@ -46,5 +56,6 @@ record! {
         sessions: Vec<DreamedSession> = Vec::new(),
         changes: Vec<DreamChange> = Vec::new(),
         undone_at: Option<Timestamp> = None,
+        undo_left: Vec<UndoLeft> = Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use doze_core::model::{
     AgentId, AgentRef, Context, Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, Event,
     EventKind, Face, Kind, Memory, MemoryId, Mode, Origin, Outcome, OwnerId, Project, ProjectId, Scope,
     Session, SessionEnd, SessionKey, SessionKind, SessionOutcome, Source, Status, Summary, TaskRef, Tokens,
-    ToolUse, Verification, WorkState, WorkStatus, content_hash,
+    ToolUse, UndoLeft, Verification, WorkState, WorkStatus, content_hash,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -343,9 +343,16 @@ pub(super) fn any_dream() -> BoxedStrategy<Dream> {
             reason,
         },
     );
+    let left = (name(), text(), text(), any::<bool>()).prop_map(|(id, title, because, is_final)| UndoLeft {
+        id: MemoryId::new(id),
+        title,
+        because,
+        is_final,
+    });
     let words = (select(Mode::ALL), any::<bool>(), select(DreamResult::ALL));
-    (name(), words, (time(), time(), of(time())), text(), vec(session, 0..3), vec(change, 0..3))
-        .prop_map(|(id, words, times, reason, sessions, changes)| Dream {
+    let lists = (vec(session, 0..3), vec(change, 0..3), vec(left, 0..3));
+    (name(), words, (time(), time(), of(time())), text(), lists)
+        .prop_map(|(id, words, times, reason, (sessions, changes, undo_left))| Dream {
             id: DreamId::new(id),
             owner: OwnerId::clone(&me()),
             mode: words.0,
@@ -357,6 +364,7 @@ pub(super) fn any_dream() -> BoxedStrategy<Dream> {
             sessions,
             changes,
             undone_at: times.2,
+            undo_left,
         })
         .boxed()
 }

@@ -59,9 +59,10 @@ impl Dispatch {
         let undone = self.engine.undo_dream(&self.owner, id.as_ref()).map_err(told)?;
         answer(&UndoAnswer {
             id: undone.id.to_string(),
-            undone_at: undone.undone_at.to_string(),
+            undone_at: undone.undone_at.map(|at| at.to_string()),
             restored: undone.restored.iter().map(ToString::to_string).collect(),
-            left: Vec::new(),
+            confirmed_since: undone.confirmed_since.iter().map(ToString::to_string).collect(),
+            left: wire::undo_left(&undone.left),
         })
     }
 }

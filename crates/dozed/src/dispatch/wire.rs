@@ -1,7 +1,8 @@
 //! Engine records as the wire spells them.
 
 use doze_core::model::{
-    AgentRef, Dream, DreamChange, Event, Memory, Scope, Session, Source, Summary, TaskRef, Tokens, WorkState,
+    AgentRef, Dream, DreamChange, Event, Memory, Scope, Session, Source, Summary, TaskRef, Tokens, UndoLeft,
+    WorkState,
 };
 use doze_core::rank::Explain;
 use doze_core::render::Rendered;
@@ -292,7 +293,17 @@ pub(super) fn dream(dream: &Dream) -> dream::DreamRecord {
             .collect(),
         changes: dream.changes.iter().map(dream_change).collect(),
         undone_at: dream.undone_at.map(|at| at.to_string()),
+        left: undo_left(&dream.undo_left),
     }
+}
+
+pub(super) fn undo_left(left: &[UndoLeft]) -> Vec<dream::UndoLeft> {
+    let one = |left: &UndoLeft| dream::UndoLeft {
+        id: left.id.to_string(),
+        title: left.title.clone(),
+        because: left.because.clone(),
+    };
+    left.iter().map(one).collect()
 }
 
 fn dream_change(change: &DreamChange) -> dream::DreamChange {
