@@ -116,6 +116,11 @@ pub(super) fn cleaned_title(given: &str) -> Result<String, EngineError> {
     Ok(text::one_line(&Cleaned::of("title", given, MAX_TITLE)?.text))
 }
 
+/// The title of a memory that was given none: the beginning of its body.
+pub(super) fn title_of(body: &str) -> String {
+    text::cut(&text::one_line(body), TITLE_FROM_BODY).to_owned()
+}
+
 /// A list of short texts within its bounds.
 pub(super) fn bounded_list(
     field: &str,
@@ -148,7 +153,7 @@ impl Engine {
                 }
                 text::one_line(&cleaned.text)
             }
-            None => text::cut(&text::one_line(&body.text), TITLE_FROM_BODY).to_owned(),
+            None => title_of(&body.text),
         };
         let scope = self.scope_for(owner, request)?;
         let memory = self.new_memory(owner, request, scope.clone(), title, body.text)?;

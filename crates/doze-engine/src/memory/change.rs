@@ -3,9 +3,10 @@
 use doze_core::duplicate::{Relation, relation};
 use doze_core::model::{AgentId, Kind, Memory, MemoryId, OwnerId, Space, Status, Verification, content_hash};
 use doze_core::promote::text_of;
+use doze_core::text;
 use doze_store::ChangeSet;
 
-use super::add::{Cleaned, bounded_list, cleaned_title};
+use super::add::{Cleaned, bounded_list, cleaned_title, title_of};
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS};
 use crate::names::{check_given, safe_name};
 use crate::recall::Reader;
@@ -67,7 +68,11 @@ impl Engine {
                 memory.title = cleaned_title(title)?;
             }
             if let Some(body) = &request.body {
-                memory.body = Cleaned::body(body)?.text;
+                let body = Cleaned::body(body)?.text;
+                if request.title.is_none() && is_taken_from(&memory.title, &memory.body) {
+                    memory.title = title_of(&body);
+                }
+                memory.body = body;
             }
             if let Some(tags) = &request.tags {
                 memory.tags = bounded_list("tags", tags, MAX_TAGS, MAX_TAG)?;
@@ -221,6 +226,12 @@ impl Engine {
             Ok(put(owner, memory))
         })
     }
+}
+
+/// Whether a title is the beginning of a body, whole or cut, and so says nothing of its own.
+fn is_taken_from(title: &str, body: &str) -> bool {
+    let title = title.trim_end_matches('…').trim();
+    !title.is_empty() && text::one_line(body).starts_with(title)
 }
 
 fn put(owner: &OwnerId, memory: Memory) -> (ChangeSet, Memory) {

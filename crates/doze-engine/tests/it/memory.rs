@@ -291,3 +291,20 @@ fn a_forgotten_text_is_nowhere_in_the_store() {
     });
     assert!(is_gone);
 }
+
+#[test]
+fn a_title_made_from_the_body_follows_it_and_one_that_was_given_stays() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let edited = |title: Option<&str>, body: &str| {
+        let request = MemoryRequest { title: title.map(str::to_owned), ..at(&cwd, body) };
+        let memory = kit.engine.add(&kit.owner, &request).unwrap().memory;
+        let edit =
+            EditRequest { body: Some("The broker listens on 1884 in CI.".to_owned()), ..Default::default() };
+        kit.engine.edit(&kit.owner, &memory.id, &edit, true).unwrap().title
+    };
+    assert_eq!(edited(None, "Use pnpm for every install."), "The broker listens on 1884 in CI.");
+    let long = "Migrations run before the seed script, because it reads a column that only they add to it.";
+    assert_eq!(edited(None, long), "The broker listens on 1884 in CI.");
+    assert_eq!(edited(Some("Broker port"), "Port 1883 serves the message broker."), "Broker port");
+}
