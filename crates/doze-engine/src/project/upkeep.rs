@@ -1,6 +1,6 @@
 //! Looking projects up by name, and putting them right by hand.
 
-use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope};
+use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope, Status};
 use doze_store::{ChangeSet, SessionFilter, Snapshot, Subject};
 
 use super::{paths, seen_at};
@@ -15,7 +15,7 @@ const SESSION_PAGE: usize = 500;
 pub struct ProjectCard {
     /// The project.
     pub project: Project,
-    /// Memories in its own space and its agents'.
+    /// Active memories in its own space and its agents'.
     pub memories: u64,
     /// The newest sessions, counted up to a bound.
     pub sessions: u64,
@@ -189,7 +189,9 @@ fn in_project(scope: &Scope, project: &ProjectId) -> Scope {
 }
 
 fn card(snapshot: &Snapshot, owner: &OwnerId, project: Project) -> Result<ProjectCard, EngineError> {
-    let memories = memories_of(snapshot, owner, &project.id)?.len() as u64;
+    // What recall can tell, not what is kept as history.
+    let memories = memories_of(snapshot, owner, &project.id)?;
+    let memories = memories.iter().filter(|memory| memory.status == Status::Active).count() as u64;
     let filter = SessionFilter { project: Some(Some(project.id.clone())), ..SessionFilter::default() };
     let sessions = snapshot.sessions(owner, &filter, None, SESSION_PAGE)?.items.len() as u64;
     Ok(ProjectCard { project, memories, sessions })
