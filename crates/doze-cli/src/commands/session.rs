@@ -4,9 +4,11 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use doze_protocol::session::{CommitAnswer, PreviewAnswer};
+use doze_client::{Spool, ensure_commit_id};
+use doze_protocol::session::{CommitAnswer, CommitParams, PreviewAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, method};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::draw;
@@ -75,7 +77,11 @@ pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
     {
         params.insert("agent".to_owned(), agent.into());
     }
-    let answer = app.call(method::SESSION_COMMIT, params)?;
+    let params = Value::Object(params);
+    let answer = match app.call(method::SESSION_COMMIT, &params) {
+        Err(error) if error.exit == Exit::Unreachable => return keep(app, params, error),
+        answer => answer?,
+    };
     app.show(&answer, |screen, answer: &CommitAnswer| {
         let (events, facts) = (answer.events, answer.facts);
         screen.line(format!(
@@ -92,6 +98,24 @@ pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
             facts.promoted,
             one_line(&answer.extraction),
         ))?;
+        Ok(Exit::Done)
+    })
+}
+
+/// Keeps a commit that nobody is there to take, as hooks do; what the daemon would refuse is refused at once.
+fn keep(app: &App, mut params: Value, unreachable: CommandError) -> CommandResult {
+    let commit = CommitParams::deserialize(&params)
+        .map_err(|error| CommandError::bad_input(format!("the commit cannot be read: {error}")))?;
+    let commit_id = ensure_commit_id(&mut params);
+    let spool = Spool::new(crate::daemon::paths()?.spool);
+    spool.put(method::SESSION_COMMIT, params).map_err(|error| {
+        let message = format!("{}, and the commit could not be kept: {error}", unreachable.message);
+        CommandError::new(Exit::Unreachable, message).hint(unreachable.hint)
+    })?;
+    let answer = json!({"session": commit.session, "commit_id": commit_id, "spooled": true});
+    app.show(&answer, |screen, _: &Value| {
+        let session = one_line(&commit.session);
+        screen.line(format!("kept {session}; it will be read when the daemon runs:  doze up"))?;
         Ok(Exit::Done)
     })
 }
