@@ -87,6 +87,14 @@ pub(crate) fn has_own(agent: &Agent, text: &str) -> bool {
     jsonc::parse(text).is_ok_and(|root| own_handlers(agent, &root).next().is_some())
 }
 
+/// The events of our hooks in a file, each once, as they stand there.
+pub(crate) fn own_events(agent: &Agent, text: &str) -> Vec<String> {
+    let Ok(root) = jsonc::parse(text) else { return Vec::new() };
+    let mut events: Vec<String> = own_handlers(agent, &root).map(|own| own.event.to_owned()).collect();
+    events.dedup();
+    events
+}
+
 /// The file with all our hooks in it, each once, run by `program`. An empty file counts as an empty object.
 pub(crate) fn add(agent: &Agent, text: &str, program: &str) -> Result<String, HooksError> {
     let mut text = if text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {

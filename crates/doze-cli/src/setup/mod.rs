@@ -22,6 +22,7 @@ use crate::app::{self, App};
 use crate::caller;
 use crate::commands::{ask, brief_text, confirm, import_all, import_line, install_service, parts};
 use crate::error::{CommandError, CommandResult};
+use crate::screen::{one_line, tilde, wrap};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// Show what would be changed, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show every line that would be changed
+    #[arg(long)]
+    diff: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -92,7 +96,7 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
         })
         .collect();
     if !app.is_json() {
-        show_diffs(app, &planned)?;
+        show_changes(app, &planned, args.diff)?;
     }
     let changes = planned.iter().any(|(_, plan)| plan.as_ref().is_ok_and(Plan::changes_anything));
     if changes && !args.dry_run && !args.yes {
@@ -110,16 +114,33 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
     Ok(Exit::Done)
 }
 
-fn show_diffs(app: &App, planned: &[(&Agent, Result<Plan, CommandError>)]) -> Result<(), CommandError> {
-    for (agent, plan) in planned {
-        let Ok(plan) = plan else { continue };
-        let diff = plan.diff();
-        app.draw(|screen| {
-            let heading = format!("{}  {}", agent.name, plan.path.display());
-            screen.line(screen.bold(&crate::screen::one_line(&heading)))?;
-            screen.text(&diff)
-        })?;
-    }
+/// What would be changed, in a few lines for each agent or line by line.
+fn show_changes(
+    app: &App,
+    planned: &[(&'static Agent, Result<Plan, CommandError>)],
+    in_full: bool,
+) -> Result<(), CommandError> {
+    app.draw(|screen| {
+        for (agent, plan) in planned {
+            let Ok(plan) = plan else { continue };
+            screen.line(screen.bold(&one_line(&format!("{} · {}", agent.name, tilde(&plan.path)))))?;
+            if in_full {
+                screen.text(&plan.diff())?;
+                continue;
+            }
+            for line in plan.summary(agent) {
+                for line in wrap(&line, "  ", screen.columns()) {
+                    screen.line(line)?;
+                }
+            }
+        }
+        let is_cut =
+            |(_, plan): &(_, Result<Plan, CommandError>)| plan.as_ref().is_ok_and(Plan::changes_anything);
+        if !in_full && planned.iter().any(is_cut) {
+            screen.line("Line by line:  doze setup --dry-run --diff")?;
+        }
+        Ok(())
+    })?;
     Ok(())
 }
 

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use doze_protocol::Exit;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use super::agent::Agent;
 use super::{files, hooks};
 use crate::error::CommandError;
+use crate::screen::count;
 
 /// What becomes of an agent's settings file.
 #[derive(Debug)]
@@ -34,6 +35,40 @@ pub(crate) enum Backup {
 impl Plan {
     pub(crate) fn changes_anything(&self) -> bool {
         self.before != self.after
+    }
+
+    /// The change in a few lines: which hooks come, go or are written anew, and how many lines that takes.
+    pub(crate) fn summary(&self, agent: &Agent) -> Vec<String> {
+        if !self.changes_anything() {
+            return Vec::new();
+        }
+        let (before, after) =
+            (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let (had, has) = (hooks::own_events(agent, before), hooks::own_events(agent, after));
+        let only = |events: &[String], others: &[String]| -> Vec<String> {
+            events.iter().filter(|event| !others.contains(event)).cloned().collect()
+        };
+        let (come, go) = (only(&has, &had), only(&had, &has));
+        let mut lines: Vec<String> = [("adds hooks", &come), ("takes out hooks", &go)]
+            .into_iter()
+            .filter(|(_, events)| !events.is_empty())
+            .map(|(what, events)| format!("{what}: {}", events.join(", ")))
+            .collect();
+        if lines.is_empty() {
+            lines.push("writes its hooks anew".to_owned());
+        }
+        if let Some(program) = hooks::own_program_path(agent, after).filter(|_| !has.is_empty()) {
+            lines.push(format!("each runs: {program} hook {} EVENT", agent.harness.name()));
+        }
+        let diff = TextDiff::from_lines(before, after);
+        let lines_of =
+            |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
+        lines.push(format!(
+            "{} added, {} removed; your own settings stay",
+            count(lines_of(ChangeTag::Insert), "line"),
+            lines_of(ChangeTag::Delete)
+        ));
+        lines
     }
 
     /// The change as a unified diff.

@@ -39,7 +39,7 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
         "{}",
         ran.stdout
     );
-    assert!(ran.stdout.contains("+++ ") && ran.stdout.contains("hook claude-code SessionStart"));
+    assert!(ran.stdout.contains("adds hooks: SessionStart, PostToolUse, "), "{}", ran.stdout);
     assert!(!home.path().join(".gemini").exists());
     let codex = home.path().join(".codex/hooks.json");
     assert_eq!((commands(&claude).len(), commands(&codex).len()), (6, 5));
@@ -104,10 +104,13 @@ fn a_dry_run_shows_and_writes_nothing() {
     let ran = home.run(&["setup", "--dry-run"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.stdout.contains("hook gemini AfterAgent") && ran.stdout.contains("nothing was written"),
+        ran.stdout.contains("  adds hooks: SessionStart, ") && ran.stdout.contains("nothing was written"),
         "{}",
         ran.stdout
     );
+    assert!(ran.stdout.lines().count() < 10 && ran.stdout.contains("hook gemini EVENT"), "{}", ran.stdout);
+    let in_full = home.run(&["setup", "--dry-run", "--diff"]);
+    assert!(in_full.stdout.contains("hook gemini AfterAgent"), "{}", in_full.stdout);
     assert_eq!(fs::read(&settings).unwrap(), b"{}");
     assert_eq!(fs::read_dir(home.path().join(".gemini")).unwrap().count(), 1);
 }
