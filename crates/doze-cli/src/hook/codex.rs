@@ -1,24 +1,6 @@
-//! Codex: its events, its older `notify` program, and what it takes on stdout.
-//!
-//! Codex refuses an answer that holds a key its schema does not know, so the answer has a type of its own.
+//! Codex's older `notify` program: the one argument it is given.
 
-use serde::{Deserialize, Serialize};
-
-use super::output::Injection;
-use super::plan::Moment;
-
-/// What an event of this name means to doze; nothing for all others.
-pub(super) fn moment(event: &str) -> Option<Moment> {
-    Some(match event {
-        "SessionStart" => Moment::Start,
-        "UserPromptSubmit" => Moment::Prompt,
-        "PostToolUse" => Moment::Tool { failed: false },
-        "Stop" | "PreCompact" => Moment::TurnEnd,
-        "SubagentStop" => Moment::SubagentEnd,
-        "SessionEnd" => Moment::SessionEnd,
-        _ => return None,
-    })
-}
+use serde::Deserialize;
 
 /// The one argument of a `notify` program.
 #[derive(Debug, Deserialize)]
@@ -43,35 +25,5 @@ impl Notification {
         let notification: Self = serde_json::from_str(argument).ok()?;
         (notification.kind == "agent-turn-complete" && !notification.thread_id.is_empty())
             .then_some(notification)
-    }
-}
-
-/// The answer that puts a text into the context: only keys that every release's schema holds.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
-    r#continue: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_message: Option<&'a str>,
-    hook_specific_output: HookSpecificOutput<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HookSpecificOutput<'a> {
-    hook_event_name: &'a str,
-    additional_context: &'a str,
-}
-
-impl<'a> From<&'a Injection> for Answer<'a> {
-    fn from(injection: &'a Injection) -> Self {
-        Self {
-            r#continue: true,
-            system_message: injection.notice.as_deref(),
-            hook_specific_output: HookSpecificOutput {
-                hook_event_name: &injection.event,
-                additional_context: &injection.context,
-            },
-        }
     }
 }

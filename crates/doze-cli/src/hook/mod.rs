@@ -4,11 +4,9 @@
 //! happens it ends with status 0, prints one document in the agent's own form or nothing, and writes nothing on
 //! stderr: to some agents a hook's failure means "stop".
 
-mod claude_code;
 mod codex;
 mod deliver;
 mod document;
-mod gemini;
 mod output;
 mod payload;
 mod plan;
@@ -62,12 +60,22 @@ impl Harness {
         self.moment(event).is_some()
     }
 
+    /// What an event of this name means to doze; nothing for all others. The agents differ in names more than in
+    /// what happens.
     fn moment(self, event: &str) -> Option<Moment> {
-        match self {
-            Self::ClaudeCode => claude_code::moment(event),
-            Self::Codex => codex::moment(event),
-            Self::Gemini => gemini::moment(event),
-        }
+        use Harness::{ClaudeCode, Codex, Gemini};
+        Some(match (self, event) {
+            (_, "SessionStart") => Moment::Start,
+            (ClaudeCode | Codex, "UserPromptSubmit") | (Gemini, "BeforeAgent") => Moment::Prompt,
+            (ClaudeCode | Codex, "PostToolUse") | (Gemini, "AfterTool") => Moment::Tool { failed: false },
+            (ClaudeCode, "PostToolUseFailure") => Moment::Tool { failed: true },
+            (ClaudeCode | Codex, "Stop" | "PreCompact") | (Gemini, "AfterAgent" | "PreCompress") => {
+                Moment::TurnEnd
+            }
+            (ClaudeCode | Codex, "SubagentStop") => Moment::SubagentEnd,
+            (_, "SessionEnd") => Moment::SessionEnd,
+            _ => return None,
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a hook prints: one JSON document in the agent's own form, or nothing.
 
-use doze_core::injected;
-use serde::Deserialize;
+use doze_core::{injected, text};
+use serde::{Deserialize, Serialize};
 
-use super::{Harness, claude_code, codex, gemini};
+use super::Harness;
 
 /// Longest text that is injected, in bytes, the marked block included. Claude Code moves what is longer than 10,000
 /// characters into a file, so this stays well below (the daemon's own bound is lower still).
@@ -42,18 +42,44 @@ impl Injection {
 
     /// The document to print for `harness`.
     pub(super) fn render(&self, harness: Harness) -> Option<String> {
-        match harness {
-            Harness::ClaudeCode => serde_json::to_string(&claude_code::Answer::from(self)),
-            Harness::Codex => serde_json::to_string(&codex::Answer::from(self)),
-            Harness::Gemini => serde_json::to_string(&gemini::Answer::from(self)),
-        }
-        .ok()
+        let answer = Answer {
+            r#continue: (harness == Harness::Codex).then_some(true),
+            hook_specific_output: HookSpecificOutput {
+                hook_event_name: (harness != Harness::Gemini).then_some(&self.event),
+                additional_context: &self.context,
+            },
+            system_message: self.notice.as_deref(),
+        };
+        serde_json::to_string(&answer).ok()
     }
 }
 
+/// The answer that puts a text into the context. Codex refuses an answer that holds a key its schema does not know, so
+/// each agent gets its own keys and no others.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    /// Codex alone has it, and wants it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#continue: Option<bool>,
+    hook_specific_output: HookSpecificOutput<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookSpecificOutput<'a> {
+    /// Must equal the event; Gemini has no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_event_name: Option<&'a str>,
+    additional_context: &'a str,
+}
+
 fn notice(memories: usize, tokens: u64) -> String {
-    let plural = if memories == 1 { "memory" } else { "memories" };
-    format!("doze: {memories} {plural} ({tokens} tokens) given to this session — doze brief --last")
+    let memories = text::count(memories as u64, "memory");
+    let tokens = text::count(tokens, "token");
+    format!("doze: {memories} ({tokens}) given to this session — doze brief --last")
 }
 
 /// The longest start of `text` that ends at a line's end and fits `room` bytes; a first line that is longer alone is
