@@ -76,13 +76,13 @@ fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], names: &Names, now: Timestamp
         entry(
             screen,
             &format!("{:>2}  ", index + 1),
-            (&hit.title, &hit.body),
-            &joined([Some(hit.kind.clone()), ago(now, &hit.created_at)]),
-            &joined([
+            &Row { title: &hit.title, body: &hit.body, kind: &hit.kind, created_at: &hit.created_at },
+            [
                 Some(hit.id.clone()),
                 hit.project.as_deref().map(|project| names.name(project)),
                 agent.map(|agent| format!("from {agent}")),
-            ]),
+            ],
+            now,
         )?;
         if let Some(explain) = &hit.explain {
             let rank = |rank: Option<u32>| rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
@@ -101,21 +101,30 @@ fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], names: &Names, now: Timestamp
     Ok(())
 }
 
-/// One of a list: what it says over as many lines as it takes, what matters most of the rest at the right edge, and
-/// the details dimmed below.
+/// What a list shows of a memory or a hit.
+pub(crate) struct Row<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) body: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) created_at: &'a str,
+}
+
+/// One of a list: what it says over as many lines as it takes, its kind and age at the right edge, and the details
+/// dimmed below.
 pub(crate) fn entry(
     screen: &mut Screen<'_>,
     lead: &str,
-    said: (&str, &str),
-    right: &str,
-    details: &str,
+    row: &Row<'_>,
+    details: impl IntoIterator<Item = Option<String>>,
+    now: Timestamp,
 ) -> io::Result<()> {
-    let (head, more) = headline_and_more(said.0, said.1);
-    headline_rows(screen, lead, &head, right)?;
+    let right = joined([Some(row.kind.to_owned()), ago(now, row.created_at)]);
+    let (head, more) = headline_and_more(row.title, row.body);
+    headline_rows(screen, lead, &head, &right)?;
     for line in wrap_within(&more, INDENT, screen.columns(), 3) {
         screen.line(line)?;
     }
-    for line in wrap(details, INDENT, screen.columns()) {
+    for line in wrap(&joined(details), INDENT, screen.columns()) {
         screen.line(screen.dim(&line))?;
     }
     Ok(())
@@ -133,8 +142,23 @@ pub(super) fn headline_rows(screen: &mut Screen<'_>, lead: &str, head: &str, rig
     Ok(())
 }
 
+/// A headline, and dimmed below it why.
+pub(super) fn headline_and_reason(
+    screen: &mut Screen<'_>,
+    lead: &str,
+    head: &str,
+    right: &str,
+    reason: &str,
+) -> io::Result<()> {
+    headline_rows(screen, lead, head, right)?;
+    for line in wrap_within(&short_ids(reason), INDENT, screen.columns(), 3) {
+        screen.line(screen.dim(&line))?;
+    }
+    Ok(())
+}
+
 /// The title, or the body's start when there is none.
-fn headline(title: &str, body: &str) -> String {
+pub(super) fn headline(title: &str, body: &str) -> String {
     one_line(if title.trim().is_empty() { body } else { title })
 }
 
@@ -228,9 +252,9 @@ fn memory_row(
     entry(
         screen,
         "",
-        (&memory.title, &memory.body),
-        &joined([Some(memory.kind.clone()), ago(now, &memory.created_at)]),
-        &joined(details),
+        &Row { title: &memory.title, body: &memory.body, kind: &memory.kind, created_at: &memory.created_at },
+        details,
+        now,
     )
 }
 
@@ -315,7 +339,8 @@ pub(super) fn why(
     screen.line(screen.bold("Where it came from"))?;
     for event in &why.events {
         let when = event.at.as_deref().and_then(|at| ago(now, at));
-        let right = joined([when, Some(event.origin.clone()), Some(event.kind.clone())]);
+        let kind = Some(event.kind.clone()).filter(|kind| *kind != event.origin);
+        let right = joined([when, Some(event.origin.clone()), kind]);
         headline_rows(screen, "  ", &event.text, &right)?;
         screen.line(screen.dim(&one_indented(&event.event)))?;
     }
@@ -337,7 +362,9 @@ pub(super) fn why(
     screen.blank()?;
     screen.line(format!("  shown to agents  {}", count(why.injections, "time")))?;
     for (name, value) in &why.scores {
-        screen.line(format!("  {:<15}  {value:.3}", one_line(name)))?;
+        // Counts are whole numbers, factors are not.
+        let digits = if value.fract() == 0.0 { 0 } else { 2 };
+        screen.line(format!("  {:<15}  {value:.digits$}", one_line(name)))?;
     }
     if !why.retires.is_empty() {
         for line in wrap(&format!("What would retire it: {}", why.retires), "  ", screen.columns()) {

@@ -351,6 +351,15 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
     let what = match args {
         ForgetArgs { all: true, .. } => Some("everything that doze knows".to_owned()),
         ForgetArgs { project: Some(project), .. } => Some(format!("everything of the project {project}")),
+        // A person sees what is about to go; a script that names one memory or session means it.
+        ForgetArgs { id: Some(id), yes: false, .. } if caller::can_be_asked() => {
+            let answer = app.call(method::MEMORY_GET, json!({"id": id}))?;
+            let memory: MemoryRecord = app::read(&answer)?;
+            Some(format!("\"{}\"", draw::headline(&memory.title, &memory.body)))
+        }
+        ForgetArgs { session: Some(session), .. } if caller::can_be_asked() => {
+            Some(format!("the session {session} with its events"))
+        }
         _ => None,
     };
     if let Some(what) = what.filter(|_| !args.yes) {

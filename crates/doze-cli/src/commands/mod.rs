@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::error::CommandResult;
 use crate::{setup, try_it};
 
-pub(crate) use draw::{ago, brief_text, entry, import_line, joined};
+pub(crate) use draw::{Row, brief_text, entry, import_line};
 pub(crate) use life::{spawn, wait_ready};
 pub(crate) use memory::{ask, confirm};
 pub(crate) use service::install as install_service;

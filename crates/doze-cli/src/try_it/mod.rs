@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use private::Private;
 
 use crate::app::{self, App};
-use crate::commands::{ago, brief_text, entry, import_all, import_line, joined, parts};
+use crate::commands::{Row, brief_text, entry, import_all, import_line, parts};
 use crate::error::{CommandError, CommandResult};
 use crate::screen::{Screen, count, fit, one_line, short_ids, tilde};
 use crate::setup::agent_folders;
@@ -251,9 +251,9 @@ fn draw_answers(screen: &mut Screen<'_>, question: &str, hits: &[Hit]) -> io::Re
         entry(
             screen,
             &format!("{:>3} ", index + 1),
-            (&hit.title, &hit.body),
-            &joined([Some(hit.kind.clone()), ago(app::now(), &hit.created_at)]),
-            &joined([agent, session]),
+            &Row { title: &hit.title, body: &hit.body, kind: &hit.kind, created_at: &hit.created_at },
+            [agent, session],
+            app::now(),
         )?;
     }
     Ok(())
