@@ -180,6 +180,16 @@ pub fn cut_ellipsis(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(if max_chars == 0 { String::new() } else { format!("{kept}…") })
 }
 
+/// A number with its thing, in the plural where it is due: `1 session`, `3 sessions`, `2 memories`.
+pub fn count(number: u64, thing: &str) -> String {
+    let plural = match thing.strip_suffix('y') {
+        _ if number == 1 => return format!("1 {thing}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{thing}s"),
+    };
+    format!("{number} {plural}")
+}
+
 /// Escapes what looks like a tag, so that stored text can neither open nor close a marked block. `a < b` and `->`
 /// stay as they are.
 pub fn escape_tags(text: &str) -> Cow<'_, str> {
@@ -574,6 +584,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn plurals() {
+        let cases = [
+            (0, "session", "0 sessions"),
+            (1, "memory", "1 memory"),
+            (2, "memory", "2 memories"),
+            (2, "day", "2 days"),
+        ];
+        for (number, thing, wanted) in cases {
+            assert_eq!(count(number, thing), wanted);
+        }
+    }
 
     #[test]
     fn clean_drops_what_a_terminal_or_reader_would_be_tricked_by() {

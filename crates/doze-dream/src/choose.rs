@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use doze_core::model::{Mode, ProjectId, Session, SessionEnd, SessionKey};
+use doze_core::text;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Caps;
@@ -29,6 +30,8 @@ pub struct SessionState {
     pub failures: u32,
     /// Not before this time, see [`retry_after`].
     pub next_try_after: Option<Timestamp>,
+    /// Its events when a sweep told that it is left out; 0 when none did.
+    pub told_events: u64,
 }
 
 /// What a sweep does with one session.
@@ -54,6 +57,8 @@ pub enum ChoiceOutcome {
     Skip {
         /// Why, in one sentence.
         reason: String,
+        /// It stays so unless the session grows, and is told once.
+        is_lasting: bool,
     },
 }
 
@@ -67,7 +72,8 @@ pub fn retry_after(failures: u32, now: Timestamp) -> Option<Timestamp> {
 /// Chooses among the sessions of one mode. First those to read, at most `caps.max_sessions`: the projects take turns,
 /// and of each the session that waits longest comes first, so that neither a busy project nor the same old sessions
 /// fill every sweep. Then those left out, with the reason. Sessions of another mode, of a kind that nothing is learned
-/// from, and those without anything new are not mentioned. `by_hand` also reads sessions that are still open, and
+/// from, those without anything new, and those
+/// of which an earlier sweep has told that they are too short or too old are not mentioned. `by_hand` also reads sessions that are still open, and
 /// tries again what failed.
 pub fn choose(
     states: &[SessionState],
@@ -85,7 +91,10 @@ pub fn choose(
     });
     for state in candidates {
         match why_not(state, now, caps, by_hand) {
-            Some(reason) => skipped.push(choice(state, ChoiceOutcome::Skip { reason })),
+            Some(Skip { is_lasting: true, .. }) if state.session.event_count <= state.told_events => {}
+            Some(Skip { reason, is_lasting }) => {
+                skipped.push(choice(state, ChoiceOutcome::Skip { reason, is_lasting }));
+            }
             None => waiting.entry(state.session.project.as_ref()).or_default().push(state),
         }
     }
@@ -95,8 +104,15 @@ pub fn choose(
         .iter()
         .map(|state| choice(state, ChoiceOutcome::Read { from_ordinal: state.done_ordinal }))
         .collect();
-    let full = format!("the sweep reads at most {} sessions; this one comes next", caps.max_sessions);
-    choices.extend(later.iter().map(|state| choice(state, ChoiceOutcome::Skip { reason: full.clone() })));
+    let full = format!(
+        "the sweep reads at most {}; this one comes next",
+        text::count(caps.max_sessions as u64, "session")
+    );
+    choices.extend(
+        later
+            .iter()
+            .map(|state| choice(state, ChoiceOutcome::Skip { reason: full.clone(), is_lasting: false })),
+    );
     choices.extend(skipped);
     choices
 }
@@ -120,25 +136,33 @@ fn age_order(state: &SessionState) -> (Timestamp, &SessionKey) {
     (state.session.last_event_at, &state.session.key)
 }
 
-fn why_not(state: &SessionState, now: Timestamp, caps: &Caps, by_hand: bool) -> Option<String> {
+/// Why a session is left out.
+struct Skip {
+    reason: String,
+    is_lasting: bool,
+}
+
+fn why_not(state: &SessionState, now: Timestamp, caps: &Caps, by_hand: bool) -> Option<Skip> {
+    let lasting = |reason| Some(Skip { reason, is_lasting: true });
+    let passing = |reason| Some(Skip { reason, is_lasting: false });
     let session = &state.session;
     let rounds = session.rounds.saturating_sub(state.done_rounds);
     if rounds < caps.min_rounds {
-        let new = if state.done_rounds > 0 { "new " } else { "" };
-        return Some(format!("it has {rounds} {new}rounds, {} are needed", caps.min_rounds));
+        let thing = if state.done_rounds > 0 { "new round" } else { "round" };
+        return lasting(format!("it has {}, {} are needed", text::count(rounds, thing), caps.min_rounds));
     }
     let age = now.duration_since(session.last_event_at).max(SignedDuration::ZERO);
     if age > SignedDuration::from_hours(24 * i64::from(caps.max_age_days)) {
-        return Some(format!("it is older than {} days", caps.max_age_days));
+        return lasting(format!("it is older than {}", text::count(caps.max_age_days.into(), "day")));
     }
     if by_hand {
         return None;
     }
     if !is_over(session, now) {
-        return Some("it is still open".to_owned());
+        return passing("it is still open".to_owned());
     }
     if state.failures >= MAX_FAILURES {
-        return Some(format!(
+        return passing(format!(
             "its extraction failed {} times; doze dream by hand tries it again",
             state.failures
         ));
@@ -146,8 +170,10 @@ fn why_not(state: &SessionState, now: Timestamp, caps: &Caps, by_hand: bool) -> 
     let waits = state.next_try_after.filter(|at| *at > now)?;
     // A pause longer than the longest one that can be set was left by a clock that has been put back since.
     let longest = retry_after(MAX_FAILURES, now)?;
-    (waits <= longest)
-        .then(|| format!("its extraction failed {} times; it waits for a later sweep", state.failures))
+    if waits > longest {
+        return None;
+    }
+    passing(format!("its extraction failed {} times; it waits for a later sweep", state.failures))
 }
 
 /// Ended, or silent for ten minutes. A time far ahead was told by a clock that has been put back since.
@@ -173,6 +199,7 @@ mod tests {
             done_ordinal: 0,
             failures: 0,
             next_try_after: None,
+            told_events: 0,
         }
     }
 
@@ -191,7 +218,7 @@ mod tests {
             .map(|choice| choice.outcome)
         {
             Some(ChoiceOutcome::Read { from_ordinal }) => format!("read from {from_ordinal}"),
-            Some(ChoiceOutcome::Skip { reason }) => reason,
+            Some(ChoiceOutcome::Skip { reason, .. }) => reason,
             None => String::new(),
         }
     }
@@ -207,6 +234,15 @@ mod tests {
         let table: &[(&Change, &str, &str)] = &[
             (&|_| {}, "read from 0", "read from 0"),
             (&|s| s.session.rounds = 3, "it has 3 rounds, 4 are needed", "it has 3 rounds, 4 are needed"),
+            (&|s| s.session.rounds = 1, "it has 1 round, 4 are needed", "it has 1 round, 4 are needed"),
+            (&|s| (s.session.rounds, s.told_events) = (3, 24), "", ""),
+            (
+                &|s| (s.session.rounds, s.told_events) = (3, 23),
+                "it has 3 rounds, 4 are needed",
+                "it has 3 rounds, 4 are needed",
+            ),
+            (&|s| (s.session.rounds, s.told_events) = (4, 24), "read from 0", "read from 0"),
+            (&|s| (s.session.last_event_at, s.told_events) = (ago(24 * 30 + 1), 24), "", ""),
             (&|s| s.session.rounds = 4, "read from 0", "read from 0"),
             (
                 &|s| (s.done_rounds, s.done_ordinal) = (5, 12),

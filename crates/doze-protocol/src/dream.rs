@@ -56,6 +56,18 @@ pub struct DreamChange {
     pub evidence: Vec<String>,
 }
 
+/// What a sweep left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct LeftAlone {
+    /// The title of the finding or the memory.
+    pub title: String,
+    /// The id of its project.
+    pub project: Option<String>,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
 /// One sweep: answer of `dream.run` and `dream.show`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -78,6 +90,8 @@ pub struct DreamRecord {
     pub sessions: Vec<DreamSession>,
     /// What it changed, in order.
     pub changes: Vec<DreamChange>,
+    /// What it found and did not keep, or was due and did not do; at most 50.
+    pub left_alone: Vec<LeftAlone>,
     /// When it was taken back, in whole or but for `left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<String>,
@@ -202,7 +216,8 @@ mod tests {
                 "sessions": [{"session": "", "project": null, "outcome": "", "reason": ""}],
                 "changes": [
                     {"op": "add", "memory": "", "before": null, "after": null, "because": "", "evidence": []}
-                ]
+                ],
+                "left_alone": []
             })
         );
     }

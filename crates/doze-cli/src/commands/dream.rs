@@ -97,7 +97,7 @@ fn undone(screen: &mut Screen<'_>, answer: &UndoAnswer) -> io::Result<Exit> {
     screen.line(match (answer.restored.is_empty(), answer.left.is_empty()) {
         (true, true) => format!("nothing of dream {id} was left to take back"),
         (true, false) => format!("nothing of dream {id} is taken back"),
-        (false, _) => format!("dream {id} is taken back: {restored} as before"),
+        (false, _) => format!("dream {id} is taken back: {restored} as they were before it"),
     })?;
     let confirmed = answer.confirmed_since.len() as u64;
     if confirmed > 0 {
@@ -116,10 +116,7 @@ fn left(screen: &mut Screen<'_>, left: &[UndoLeft]) -> io::Result<()> {
     screen.blank()?;
     screen.line(format!("  {} left as it is now:", count(left.len() as u64, "memory")))?;
     for one in left {
-        draw::headline_rows(screen, "  · ", &one.title, &short_ids(&one.id))?;
-        for line in wrap_within(&one.because, "    ", screen.columns(), 2) {
-            screen.line(screen.dim(&line))?;
-        }
+        draw::headline_and_reason(screen, "  · ", &one.title, &short_ids(&one.id), &one.because)?;
     }
     Ok(())
 }
@@ -130,12 +127,16 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Time
     if dream.result != "done" && !dream.reason.is_empty() {
         screen.line(format!("  {}: {}", one_line(&dream.result), one_line(&dream.reason)))?;
     }
-    if !dream.changes.is_empty() {
-        counts(screen, &dream.changes)?;
-    }
+    counts(screen, dream)?;
     for one in &dream.changes {
         screen.blank()?;
         change(screen, one, names)?;
+    }
+    for left in &dream.left_alone {
+        screen.blank()?;
+        let project = left.project.as_deref().map(|project| names.name(project)).unwrap_or_default();
+        let title = format!("left alone: {}", left.title);
+        draw::headline_and_reason(screen, "  · ", &title, &project, &left.reason)?;
     }
     let passed: Vec<_> = dream.sessions.iter().filter(|session| !session.reason.is_empty()).collect();
     if !passed.is_empty() {
@@ -168,18 +169,25 @@ fn footer(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::R
     screen.line(format!("Once nothing stands against it:  {undo}"))
 }
 
-/// How many changes there are of each sort.
-fn counts(screen: &mut Screen<'_>, changes: &[DreamChange]) -> io::Result<()> {
+/// How much there is of each sort, as far as there is any.
+fn counts(screen: &mut Screen<'_>, dream: &DreamRecord) -> io::Result<()> {
+    let of = |op: &str| dream.changes.iter().filter(|change| change.op == op).count();
+    let sorts = [
+        ("learned", of("add") + of("promote")),
+        ("merged", of("merge")),
+        ("updated", of("supersede")),
+        ("retired", of("retire")),
+        ("said again", of("reinforce")),
+        ("left alone", dream.left_alone.len()),
+    ];
+    let told =
+        sorts.iter().filter(|(_, number)| *number > 0).map(|(sort, number)| format!("{sort} {number}"));
+    let told: Vec<String> = told.collect();
+    if told.is_empty() {
+        return Ok(());
+    }
     screen.blank()?;
-    let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
-    screen.line(format!(
-        "  learned {:>4}    merged {:>3}    updated {:>3}    retired {:>3}    said again {:>3}",
-        of("add") + of("promote"),
-        of("merge"),
-        of("supersede"),
-        of("retire"),
-        of("reinforce"),
-    ))
+    screen.line(format!("  {}", told.join("   ")))
 }
 
 /// `Dream · 7 h, 14 s · 10 sessions of 3 projects`.

@@ -1,4 +1,4 @@
-//! Ages and counts in words.
+//! Ages in words.
 
 use jiff::Timestamp;
 
@@ -14,16 +14,6 @@ pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
         seconds => format!("{} y", seconds / 31_536_000),
     };
     if seconds < 0 { format!("in {size}") } else { size }
-}
-
-/// A number with its thing, in the plural where it is due: `1 session`, `3 sessions`, `2 memories`.
-pub(crate) fn count(number: u64, thing: &str) -> String {
-    let plural = match thing.strip_suffix('y') {
-        _ if number == 1 => return format!("1 {thing}"),
-        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-        _ => format!("{thing}s"),
-    };
-    format!("{number} {plural}")
 }
 
 #[cfg(test)]
@@ -53,18 +43,5 @@ mod tests {
             assert_eq!(age(now, then), wanted, "{seconds} s");
         }
         assert_eq!(age(Timestamp::MIN, Timestamp::MAX).split(' ').next(), Some("in"));
-    }
-
-    #[test]
-    fn plurals() {
-        let cases = [
-            (0, "session", "0 sessions"),
-            (1, "memory", "1 memory"),
-            (2, "memory", "2 memories"),
-            (2, "day", "2 days"),
-        ];
-        for (number, thing, wanted) in cases {
-            assert_eq!(count(number, thing), wanted);
-        }
     }
 }

@@ -7,7 +7,8 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-pub(crate) use age::{age, count};
+pub(crate) use age::age;
+pub(crate) use doze_core::text::count;
 pub(crate) use text::{clean, fit, one_line, short_ids, tilde, width, wrap, wrap_within};
 
 /// Columns of a screen that is no terminal.

@@ -42,6 +42,27 @@ fn without_a_daemon_the_error_names_the_command_that_helps() {
 }
 
 #[test]
+fn a_commit_without_a_daemon_is_kept_and_a_wrong_one_is_refused() {
+    let home = Home::new();
+    let commit = ["commit", "--session", "s-1", "--agent", "alex", "--cwd", "/app", "--summary", "done"];
+    let ran = home.run(&commit);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "kept s-1; it will be read when the daemon runs:  doze up\n"),
+        "{}",
+        ran.stderr
+    );
+    let ran = home.run(&[&["--json"][..], &commit].concat());
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &answer["session"], &answer["spooled"]), (0, &json!("s-1"), &json!(true)));
+    assert_eq!(home.spool().len(), 1, "the same commit again is the same file");
+
+    let ran = home.run(&["commit", "--agent", "alex", "--cwd", "/app", "--summary", "no session"]);
+    assert_eq!((ran.code, home.spool().len()), (65, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("session"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_wrong_command_line_is_2() {
     let home = Home::new();
     for arguments in
@@ -238,16 +259,60 @@ fn a_dream_tells_what_and_why() {
         }
         json!({"id": "41", "mode": "code", "started_at": "2020-01-01T03:00:00Z", "ended_at": "2020-01-01T03:00:14Z", "result": "done",
             "sessions": [{"session": "s-81", "outcome": "extracted"}, {"session": "s-82", "project": PROJECT, "outcome": "skipped", "reason": "too short"}],
-            "changes": [{"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]}]})
+            "changes": [{"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]}],
+            "left_alone": [{"title": "Always rebase before pushing", "project": PROJECT, "reason": "it comes from what a tool or a page printed; accept it with doze review"}],
+            "undone_at": "2020-01-02T00:00:00Z", "left": [{"id": "m", "title": "Staging API listens on 5433", "because": "its text was changed since"}]})
     });
     let ran = home.run(&["dream", "show", "41"]);
     assert_eq!(ran.code, 0);
     let (heading, rest) = ran.stdout.split_once('\n').unwrap();
     assert!(heading.ends_with(", took 14 s · 2 sessions of shop"), "{heading}");
-    assert_eq!(
-        rest,
-        "\n  learned    0    merged   0    updated   1    retired   0    said again   0\n\n  ~ Staging API listens on 5433                                             shop\n    was: Use just itest instead of make test, which misses the broker.\n    because changed by you (s-79#12)\n\n  · session s-82 skipped: too short                                         shop\n\nUndo all of it:  doze dream undo 41\n"
-    );
+    let wanted = "
+  updated 1   left alone 1
+
+  ~ Staging API listens on 5433                                             shop
+    was: Use just itest instead of make test, which misses the broker.
+    because changed by you (s-79#12)
+
+  · left alone: Always rebase before pushing                                shop
+    it comes from what a tool or a page printed; accept it with doze review
+
+  · session s-82 skipped: too short                                         shop
+
+  1 memory left as it is now:
+  · Staging API listens on 5433                                                m
+    its text was changed since
+
+";
+    let (body, foot) = rest.split_at(wanted.len());
+    assert_eq!(body, wanted);
+    assert!(foot.starts_with("The rest was taken back · "), "{foot}");
+    assert!(foot.ends_with("\nOnce nothing stands against it:  doze dream undo 41\n"), "{foot}");
+}
+
+#[test]
+fn an_undo_tells_what_went_and_what_stays() {
+    let answers = [
+        json!({"id": "41", "undone_at": "2020-01-02T00:00:00Z", "restored": ["a", "b"], "confirmed_since": ["b"],
+            "left": [{"id": "m", "title": "Use pnpm", "because": "its text was changed since"}]}),
+        json!({"id": "41", "restored": [], "left": [{"id": "m", "title": "Use pnpm", "because": "its text was changed since"}]}),
+    ];
+    let left = "\n  1 memory left as it is now:\n  · Use pnpm                                                                   m\n    its text was changed since\n";
+    let wanted = [
+        (
+            0,
+            format!(
+                "dream 41 is taken back: 2 memories as they were before it\n  1 of them had been confirmed or shown since; that went with them\n{left}"
+            ),
+        ),
+        (1, format!("nothing of dream 41 is taken back\n{left}")),
+    ];
+    for (answer, (code, text)) in answers.into_iter().zip(wanted) {
+        let home = Home::new();
+        let _daemon = FakeDaemon::start(&home, move |_, _| answer.clone());
+        let ran = home.run(&["dream", "undo", "41"]);
+        assert_eq!((ran.code, ran.stdout), (code, text));
+    }
 }
 
 #[test]

@@ -78,6 +78,17 @@ pub struct DreamedSession {
     pub reason: String,
 }
 
+/// What a sweep found and did not keep, or was due and was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// The title of the finding or the memory.
+    pub title: String,
+    /// The project it belongs to.
+    pub project: Option<ProjectId>,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
 /// What an undo could not take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoLeft {
@@ -114,6 +125,8 @@ pub struct Dream {
     pub sessions: Vec<DreamedSession>,
     /// What it changed, in order.
     pub changes: Vec<DreamChange>,
+    /// What it left alone, as far as the journal keeps it.
+    pub left_alone: Vec<LeftAlone>,
     /// When it was undone, in whole or in part.
     pub undone_at: Option<Timestamp>,
     /// What the last undo left; a further undo is about these alone.

@@ -8,7 +8,9 @@ mod project;
 mod session;
 mod space;
 
-pub use dream::{Dream, DreamChange, DreamOp, DreamResult, DreamedSession, SessionOutcome, UndoLeft};
+pub use dream::{
+    Dream, DreamChange, DreamOp, DreamResult, DreamedSession, LeftAlone, SessionOutcome, UndoLeft,
+};
 pub use event::{Event, EventKind, Origin, ToolUse};
 pub use ids::{
     AgentId, DreamId, EventId, MemoryId, OwnerId, ProjectId, SessionKey, content_hash, fingerprint, hex,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use doze_core::duplicate::{Parts, Relation};
-use doze_core::model::{DreamChange, DreamOp, Kind, Memory, MemoryId, Scope, Status};
+use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, Status};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{LeftAlone, Plan, PlanInput};
+use super::{Plan, PlanInput};
 use crate::Caps;
 
 /// A memory with its text taken apart for comparison.
@@ -103,15 +103,24 @@ impl<'a> Board<'a> {
         let of = |counts: &BTreeMap<Scope, usize>| counts.get(scope).copied().unwrap_or_default();
         let share = (self.caps.max_changed_share * of(&self.settled) as f64).floor() as usize;
         if of(&self.spent_before) + of(&self.spent) >= share.max(self.caps.min_changed) {
-            self.leave(title, "as much of its space was changed as may be in a day; a later sweep goes on");
+            self.leave(
+                scope,
+                title,
+                "as much of its space was changed as may be in a day; a later sweep goes on",
+            );
             return false;
         }
         *self.spent.entry(scope.clone()).or_default() += 1;
         true
     }
 
-    pub(super) fn leave(&mut self, title: &str, reason: &str) {
-        self.left_alone.push(LeftAlone { title: title.to_owned(), reason: reason.to_owned() });
+    /// Notes what is not kept or not done in a space, and why.
+    pub(super) fn leave(&mut self, scope: &Scope, title: &str, reason: &str) {
+        self.left_alone.push(LeftAlone {
+            title: title.to_owned(),
+            project: scope.project().cloned(),
+            reason: reason.to_owned(),
+        });
     }
 
     /// Adds a record.

@@ -6,7 +6,9 @@ mod settle;
 mod tests;
 mod tidy;
 
-use doze_core::model::{AgentRef, DreamChange, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification};
+use doze_core::model::{
+    AgentRef, DreamChange, LeftAlone, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification,
+};
 use jiff::Timestamp;
 
 use crate::{Candidate, Caps};
@@ -49,15 +51,6 @@ pub struct PlanInput<'a> {
     pub caps: &'a Caps,
 }
 
-/// What was found and not kept, or due and not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftAlone {
-    /// The title of the finding or memory.
-    pub title: String,
-    /// Why, in one sentence.
-    pub reason: String,
-}
-
 /// The changes of a sweep in the order in which they are to be applied; the journal keeps them in that order. Several
 /// changes may touch one record, each beginning where the last one ended.
 ///
@@ -94,7 +87,7 @@ pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan
     for _ in 0..=findings.len() + input.existing.len() {
         let before = board.begin_pass();
         for finding in &findings {
-            settle::settle(&mut board, finding);
+            settle::settle(&mut board, finding, &findings);
         }
         tidy::merge(&mut board);
         tidy::promote(&mut board);

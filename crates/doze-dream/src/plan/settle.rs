@@ -7,6 +7,7 @@ use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::{Board, Texts, comparable};
+use super::tidy::{is_due, lifetime_days};
 
 /// Confidence gained by independent evidence (S1.18).
 const CONFIDENCE_STEP: f64 = 0.1;
@@ -22,18 +23,20 @@ const MAX_TOPIC: usize = 80;
 const MAX_FILES: usize = 20;
 
 /// Settles one finding.
-pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
+pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&CandidateOf]) {
     let candidate = &finding.candidate;
-    let title = candidate.title.clone();
     if candidate.title.trim().is_empty() && candidate.body.trim().is_empty() {
         return;
     }
     if !may_become(candidate.kind, candidate.origin) {
-        return board
-            .leave(&title, "it comes from what a tool or a page printed; accept it with doze review");
+        return leave(
+            board,
+            finding,
+            "it comes from what a tool or a page printed; accept it with doze review",
+        );
     }
     if matches!(candidate.scope, Scope::Bank) {
-        return board.leave(&title, "nothing is learned into the bank");
+        return leave(board, finding, "nothing is learned into the bank");
     }
     let everywhere = board.places(&candidate.scope, |_| true);
     let is_known = everywhere.iter().any(|at| {
@@ -67,10 +70,10 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
         return reinforce(board, at, finding);
     }
     if of(board, Status::Retracted, Relation::Duplicate).is_some() {
-        return board.leave(&title, "it was marked wrong");
+        return leave(board, finding, "it was marked wrong");
     }
     if of(board, Status::Proposed, Relation::Duplicate).is_some() {
-        return board.leave(&title, "it waits for doze review");
+        return leave(board, finding, "it waits for doze review");
     }
     if let Some(at) = of(board, Status::Stale, Relation::Duplicate) {
         return reinforce(board, at, finding);
@@ -81,10 +84,40 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf) {
     if of(board, Status::Superseded, Relation::Duplicate)
         .is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at)
     {
-        return board.leave(&title, "something newer replaced it");
+        return leave(board, finding, "something newer replaced it");
     }
     let memory = memory_of(board, finding);
+    if is_due(&memory, board.now) && !is_said_elsewhere(finding, &texts, all) {
+        let days = lifetime_days(memory.kind);
+        return leave(
+            board,
+            finding,
+            &format!("it is older than {days} days, and nothing has confirmed it since"),
+        );
+    }
     board.add(DreamOp::Add, memory, because(finding), candidate.evidence.clone());
+}
+
+/// Notes that a finding is not kept.
+fn leave(board: &mut Board<'_>, finding: &CandidateOf, reason: &str) {
+    board.leave(&finding.candidate.scope, said(finding), reason);
+}
+
+/// What a finding is called.
+fn said(finding: &CandidateOf) -> &str {
+    let candidate = &finding.candidate;
+    if candidate.title.trim().is_empty() { &candidate.body } else { &candidate.title }
+}
+
+/// Whether another session of the sweep says the same, which keeps it from being retired at once.
+fn is_said_elsewhere(finding: &CandidateOf, texts: &Texts, all: &[&CandidateOf]) -> bool {
+    all.iter().any(|other| {
+        other.session != finding.session
+            && other.candidate.scope == finding.candidate.scope
+            && comparable(other.candidate.kind, finding.candidate.kind)
+            && texts.relation_to(&Texts::of(&other.candidate.title, &other.candidate.body))
+                == Relation::Duplicate
+    })
 }
 
 /// Another session says the same.
@@ -103,17 +136,21 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
         "the agent repeats what it was shown"
     } else {
         let mut after = known.clone();
-        if after.status != Status::Active && !board.may_change(&candidate.scope, &candidate.title) {
+        if after.status != Status::Active && !board.may_change(&candidate.scope, said(finding)) {
             return;
         }
         after.status = Status::Active;
         promote::reinforce(&mut after, candidate.at);
         after.confidence = (after.confidence + CONFIDENCE_STEP).min(MAX_CONFIDENCE);
         after.source.events.extend(candidate.evidence.iter().cloned());
-        let because = format!("said again, now {} times; {}", after.reinforce_count, because(finding));
+        let because = format!(
+            "said again, now {}; {}",
+            text::count(after.reinforce_count.into(), "time"),
+            because(finding)
+        );
         return board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());
     };
-    board.leave(&candidate.title, reason);
+    leave(board, finding, reason);
 }
 
 /// A finding under a known topic: the record keeps its id and takes the new text; the old text stays as history
@@ -173,13 +210,13 @@ fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool 
     let candidate = &finding.candidate;
     let old = board.entries[at].memory.clone();
     if old.is_protected() {
-        board.leave(&candidate.title, "it contradicts what a person vouches for; only they can change that");
+        leave(board, finding, "it contradicts what a person vouches for; only they can change that");
         false
     } else if old.last_confirmed_at > candidate.at {
-        board.leave(&candidate.title, "something newer is known");
+        leave(board, finding, "something newer is known");
         false
     } else {
-        board.may_change(&old.scope, &candidate.title)
+        board.may_change(&old.scope, said(finding))
     }
 }
 

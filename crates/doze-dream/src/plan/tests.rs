@@ -117,6 +117,31 @@ fn a_changed_number_supersedes_and_keeps_the_old() {
 }
 
 #[test]
+fn what_would_be_retired_at_once_is_not_learned() {
+    let old = |session: &str| {
+        finding(session, 2, Kind::EnvQuirk, "Broker", "The broker needs QUARTZ_PORT exported", 24 * 200)
+    };
+    let mut left = old("s1");
+    left.candidate.origin = Origin::Tool;
+    let (plan, after) = run(&[], std::slice::from_ref(&left), &[], &Caps::default());
+    assert_eq!((plan.changes.len(), after.len()), (0, 0));
+    assert_eq!(
+        plan.left_alone,
+        [LeftAlone {
+            title: "Broker".into(),
+            project: Some("p".into()),
+            reason: "it is older than 180 days, and nothing has confirmed it since".into(),
+        }]
+    );
+    // Two sessions that say it are enough to keep it, and what was said lately is.
+    let (plan, _) = run(&[], &[old("s1"), old("s2")], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Add, "new0001"), (DreamOp::Reinforce, "new0001")]);
+    let mut recent = old("s1");
+    recent.candidate.at = ago(24 * 170);
+    assert_eq!(ops(&run(&[], &[recent], &[], &Caps::default()).0), [(DreamOp::Add, "new0001")]);
+}
+
+#[test]
 fn an_older_finding_never_replaces_a_newer_memory() {
     let known = memory("a", Kind::Fact, "", "The staging API listens on port 5433", 1);
     let old = finding("s2", 12, Kind::Fact, "", "The staging API listens on port 5432", 24 * 20);

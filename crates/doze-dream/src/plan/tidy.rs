@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use doze_core::duplicate::Relation;
 use doze_core::model::{DreamOp, Face, Kind, Memory, Scope, Status, content_hash};
 use doze_core::promote::{self as office, Promotion};
+use doze_core::text;
 use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
@@ -216,7 +217,7 @@ fn share(board: &mut Board<'_>, fact: &Memory, scope: Scope, goes: Option<(usize
     let because = if shared.confirmed_by.len() >= 2 {
         format!("found independently by {}", shared.confirmed_by.join(", "))
     } else {
-        format!("seen {} times", fact.reinforce_count)
+        format!("seen {}", text::count(fact.reinforce_count.into(), "time"))
     };
     let evidence = fact.source.events.clone();
     board.add(DreamOp::Promote, shared, because, evidence);
@@ -224,7 +225,7 @@ fn share(board: &mut Board<'_>, fact: &Memory, scope: Scope, goes: Option<(usize
 
 /// Days without any confirmation after which a memory of a kind is no longer sure. The world changes faster than
 /// taste: machines within half a year, code within one, people hardly.
-fn lifetime_days(kind: Kind) -> i64 {
+pub(super) fn lifetime_days(kind: Kind) -> i64 {
     match kind {
         Kind::EnvQuirk | Kind::Context | Kind::Log => 180,
         Kind::Command => 270,
@@ -267,7 +268,8 @@ pub(super) fn retire(board: &mut Board<'_>) {
     }
 }
 
-fn is_due(memory: &Memory, now: Timestamp) -> bool {
+/// Whether a memory was seen once, too long ago for its kind, and nobody has confirmed it since.
+pub(super) fn is_due(memory: &Memory, now: Timestamp) -> bool {
     let silent = now.duration_since(memory.last_confirmed_at);
     memory.status == Status::Active
         && is_tidied(memory)

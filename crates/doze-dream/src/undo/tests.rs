@@ -21,6 +21,7 @@ fn dream(changes: Vec<DreamChange>) -> Dream {
         reason: String::new(),
         sessions: vec![],
         changes,
+        left_alone: vec![],
         undone_at: None,
         undo_left: vec![],
     }

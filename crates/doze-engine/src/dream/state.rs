@@ -29,6 +29,8 @@ pub(crate) struct Checkpoint {
     pub(crate) failures: u32,
     /// Not before this time.
     pub(crate) next_try_after: Option<Timestamp>,
+    /// Its events when a sweep told that it is left out.
+    pub(crate) told_events: u64,
 }
 
 /// How the last sweeps went.
@@ -154,6 +156,7 @@ impl Engine {
                 done_ordinal: checkpoint.ordinal,
                 failures: checkpoint.failures,
                 next_try_after: checkpoint.next_try_after,
+                told_events: checkpoint.told_events,
             });
         }
         Ok(states)

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{
-    Dream, DreamId, DreamResult, DreamedSession, Event, Memory, Mode, OwnerId, ProjectId, Scope, Session,
-    SessionOutcome, Verification,
+    Dream, DreamId, DreamResult, DreamedSession, Event, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
+    Session, SessionKey, SessionOutcome, Verification,
 };
+use doze_core::{redact, text};
 use doze_dream::{
     CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, candidates, choose, plan,
     retry_after,
@@ -24,6 +25,9 @@ const EVENT_PAGE: u64 = 256;
 const SESSION_BYTES: usize = 8 * 1024 * 1024;
 /// Skipped sessions that a journal lists.
 const MAX_SKIPPED_TOLD: usize = 20;
+/// Findings left alone that a journal lists, and characters of their titles.
+const MAX_LEFT_ALONE_TOLD: usize = 50;
+const MAX_TITLE_TOLD: usize = 120;
 /// Dreams the journal keeps.
 const MAX_DREAMS: usize = 500;
 
@@ -49,11 +53,16 @@ impl Engine {
         let chosen = self.chosen(owner, &modes, project.as_ref(), request)?;
         let mut sessions = Vec::new();
         let mut readings = Vec::new();
+        let (mut skipped, mut told) = (0, Vec::new());
         for choice in chosen {
             match choice.outcome {
-                ChoiceOutcome::Skip { ref reason } => {
-                    if sessions.len() < MAX_SKIPPED_TOLD {
+                ChoiceOutcome::Skip { ref reason, is_lasting } => {
+                    if skipped < MAX_SKIPPED_TOLD {
+                        skipped += 1;
                         sessions.push(dreamed(&choice, SessionOutcome::Skipped, reason));
+                        if is_lasting {
+                            told.push(choice.key);
+                        }
                     }
                 }
                 ChoiceOutcome::Read { from_ordinal } => {
@@ -77,6 +86,9 @@ impl Engine {
                 }
             }
         }
+        if !request.dry_run {
+            self.note_told(owner, &told)?;
+        }
         sessions.sort_by_key(|session| session.outcome == SessionOutcome::Skipped);
         let mode =
             readings.first().map(|reading| reading.session.mode).or(request.mode).unwrap_or(Mode::Code);
@@ -91,6 +103,7 @@ impl Engine {
             reason: String::new(),
             sessions,
             changes: Vec::new(),
+            left_alone: Vec::new(),
             undone_at: None,
             undo_left: Vec::new(),
         };
@@ -161,6 +174,24 @@ impl Engine {
         Ok(Some(Reading { session, yielded }))
     }
 
+    /// Sessions that were told as left out, so that the next sweep does not tell them again.
+    fn note_told(&self, owner: &OwnerId, told: &[SessionKey]) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let mut set = ChangeSet::new(owner.clone());
+        for key in told {
+            let Some(session) = snapshot.session(owner, key)? else { continue };
+            let mut checkpoint = self.checkpoint(&snapshot, owner, key)?;
+            checkpoint.told_events = session.event_count;
+            let value = serde_json::to_vec(&checkpoint).unwrap_or_default();
+            set = set.put_aux(Family::Checkpoint, session_record(key), value);
+        }
+        if set.changes.is_empty() {
+            return Ok(());
+        }
+        self.store().apply(set)?;
+        Ok(())
+    }
+
     /// One session that cannot be read does not hold up the others; from the third time on it waits longer.
     fn note_failure(&self, owner: &OwnerId, choice: &Choice, dry_run: bool) -> Result<(), EngineError> {
         let snapshot = self.store().snapshot()?;
@@ -222,6 +253,7 @@ impl Engine {
             dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
             dream.reason = reason(readings.len(), &made);
             dream.changes = made.changes.clone();
+            dream.left_alone = made.left_alone.iter().take(MAX_LEFT_ALONE_TOLD).map(told_of).collect();
             if dream.dry_run {
                 return Ok(dream);
             }
@@ -377,15 +409,24 @@ fn note(state: &mut super::state::SweepState, dream: &Dream, made: &Plan, random
     state.random = u32::from_be_bytes([a, b, c, d]);
 }
 
+/// What was left alone, as the journal keeps it.
+fn told_of(left: &LeftAlone) -> LeftAlone {
+    let clean = text::one_line(&left.title);
+    let redacted = redact::redact(&clean);
+    let title = text::cut_ellipsis(redacted.text.trim(), MAX_TITLE_TOLD).into_owned();
+    LeftAlone { title, ..left.clone() }
+}
+
 fn reason(read: usize, made: &Plan) -> String {
+    let changes = text::count(made.changes.len() as u64, "change");
+    let left = text::count(made.left_alone.len() as u64, "finding");
+    let sessions = text::count(read as u64, "session");
     match (read, made.changes.len(), made.left_alone.len()) {
         (0, 0, _) => "no session has anything new".to_owned(),
-        (read, 0, 0) => format!("{read} sessions read, nothing worth keeping"),
-        (read, 0, left) => format!("{read} sessions read, {left} findings left alone"),
-        (read, changes, 0) => format!("{read} sessions read, {changes} changes"),
-        (read, changes, left) => {
-            format!("{read} sessions read, {changes} changes, {left} findings left alone")
-        }
+        (_, 0, 0) => format!("{sessions} read, nothing worth keeping"),
+        (_, 0, _) => format!("{sessions} read, {left} left alone"),
+        (_, _, 0) => format!("{sessions} read, {changes}"),
+        (_, _, _) => format!("{sessions} read, {changes}, {left} left alone"),
     }
 }
 

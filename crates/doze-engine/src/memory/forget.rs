@@ -8,6 +8,7 @@ use doze_core::model::{Event, Memory, MemoryId, OwnerId, Scope, Session};
 use doze_core::text;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 
+use super::traces::Traces;
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
@@ -127,8 +128,9 @@ impl Engine {
         for name in &evidence {
             set = blank_event(snapshot, set, owner, name, &texts)?;
         }
+        let traces = Traces::of(&gone, &texts);
         for mut dream in snapshot.dreams(owner, MAX_DREAMS)? {
-            if blank_journal(&mut dream.changes, &gone) {
+            if traces.blank(&mut dream) {
                 set = set.put_dream(dream);
             }
         }
@@ -319,20 +321,4 @@ fn blank_summary(set: ChangeSet, mut session: Session, texts: &BTreeSet<String>)
         lines.retain(|line| !repeats(line));
     }
     set.put_session(session)
-}
-
-/// Blanks the journal lines about forgotten memories; tells whether there were any.
-fn blank_journal(changes: &mut [doze_core::model::DreamChange], gone: &BTreeSet<MemoryId>) -> bool {
-    let mut is_changed = false;
-    for change in changes {
-        for memory in [change.before.as_mut(), Some(&mut change.after)].into_iter().flatten() {
-            if gone.contains(&memory.id) && memory.body != FORGOTTEN {
-                memory.title = FORGOTTEN.to_owned();
-                memory.body = FORGOTTEN.to_owned();
-                change.because = FORGOTTEN.to_owned();
-                is_changed = true;
-            }
-        }
-    }
-    is_changed
 }

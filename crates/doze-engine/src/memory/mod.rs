@@ -5,6 +5,7 @@ mod change;
 mod forget;
 mod read;
 mod tombstone;
+mod traces;
 
 use doze_core::model::{Memory, MemoryId, OwnerId, Scope};
 use doze_store::{ApplyError, ChangeSet, Snapshot, Subject};

@@ -173,6 +173,50 @@ fn a_checkpoint_leaves_only_new_rounds_to_read() {
     let [session] = second.sessions.as_slice() else { panic!("{second:?}") };
     assert_eq!(
         (session.outcome, session.reason.as_str()),
-        (SessionOutcome::Skipped, "it has 1 new rounds, 4 are needed")
+        (SessionOutcome::Skipped, "it has 1 new round, 4 are needed")
     );
+
+    // Told once, and again only when it grew.
+    let third = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(third.sessions, []);
+    kit.commit(turn("s", "a", &cwd, vec![crate::kit::answer(201, "And one more step after that.")]));
+    let fourth = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(fourth.sessions[0].reason, "it has 2 new rounds, 4 are needed");
+}
+
+#[test]
+fn what_was_left_alone_is_in_the_journal_until_it_is_forgotten() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let said = "No, use pnpm instead of npm in this repository.";
+    kit.commit(turn("s", "a", &cwd, long_session(said)));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let learned = all(&kit)
+        .into_iter()
+        .find(|memory| memory.body.contains("pnpm") && memory.reinforce_count < 3)
+        .unwrap();
+    for memory in all(&kit).iter().filter(|memory| memory.body.contains("pnpm")) {
+        kit.engine.feedback(&kit.owner, &memory.id, doze_engine::Verdict::Wrong, true).unwrap();
+    }
+    let again = long_session(said).into_iter().map(|mut event| {
+        event.id = format!("again-{}", event.id).into();
+        event.at = event.at.map(|at| at + SignedDuration::from_mins(200));
+        event
+    });
+    kit.commit(turn("s2", "b", &cwd, again.collect()));
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let left = dream.left_alone.iter().find(|left| left.reason == "it was marked wrong");
+    assert!(left.is_some_and(|left| left.title.contains("pnpm") && left.project.is_some()), "{dream:?}");
+    assert_eq!(kit.engine.dream_record(&kit.owner, Some(&dream.id)).unwrap(), dream);
+
+    kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(learned.id), true).unwrap();
+    for dream in kit.engine.dreams(&kit.owner, 9).unwrap() {
+        let told: Vec<&str> = dream
+            .changes
+            .iter()
+            .map(|change| change.because.as_str())
+            .chain(dream.left_alone.iter().map(|left| left.title.as_str()))
+            .collect();
+        assert!(!told.iter().any(|line| line.contains("pnpm")), "{told:?}");
+    }
 }

@@ -1,8 +1,8 @@
 //! The journal of dreams.
 
 use doze_core::model::{
-    Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, Memory, MemoryId, Mode, OwnerId,
-    ProjectId, SessionOutcome, UndoLeft,
+    Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, LeftAlone, Memory, MemoryId, Mode,
+    OwnerId, ProjectId, SessionOutcome, UndoLeft,
 };
 use jiff::Timestamp;
 
@@ -33,6 +33,15 @@ record! {
 }
 
 record! {
+    /// What a sweep did not keep.
+    StoredLeftAlone for LeftAlone {
+        title: String = String::new(),
+        project: Option<ProjectId> = None,
+        reason: String = String::new(),
+    }
+}
+
+record! {
     /// What an undo could not take back.
     StoredUndoLeft for UndoLeft {
         id: MemoryId = MemoryId::new(""),
@@ -55,6 +64,7 @@ record! {
         reason: String = String::new(),
         sessions: Vec<DreamedSession> = Vec::new(),
         changes: Vec<DreamChange> = Vec::new(),
+        left_alone: Vec<LeftAlone> = Vec::new(),
         undone_at: Option<Timestamp> = None,
         undo_left: Vec<UndoLeft> = Vec::new(),
     }

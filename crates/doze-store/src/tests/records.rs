@@ -2,9 +2,9 @@
 
 use doze_core::model::{
     AgentId, AgentRef, Context, Dream, DreamChange, DreamId, DreamOp, DreamResult, DreamedSession, Event,
-    EventKind, Face, Kind, Memory, MemoryId, Mode, Origin, Outcome, OwnerId, Project, ProjectId, Scope,
-    Session, SessionEnd, SessionKey, SessionKind, SessionOutcome, Source, Status, Summary, TaskRef, Tokens,
-    ToolUse, UndoLeft, Verification, WorkState, WorkStatus, content_hash,
+    EventKind, Face, Kind, LeftAlone, Memory, MemoryId, Mode, Origin, Outcome, OwnerId, Project, ProjectId,
+    Scope, Session, SessionEnd, SessionKey, SessionKind, SessionOutcome, Source, Status, Summary, TaskRef,
+    Tokens, ToolUse, UndoLeft, Verification, WorkState, WorkStatus, content_hash,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -349,10 +349,15 @@ pub(super) fn any_dream() -> BoxedStrategy<Dream> {
         because,
         is_final,
     });
+    let alone = (text(), of(name()), text()).prop_map(|(title, project, reason)| LeftAlone {
+        title,
+        project: project.map(ProjectId::from),
+        reason,
+    });
     let words = (select(Mode::ALL), any::<bool>(), select(DreamResult::ALL));
-    let lists = (vec(session, 0..3), vec(change, 0..3), vec(left, 0..3));
+    let lists = (vec(session, 0..3), vec(change, 0..3), vec(left, 0..3), vec(alone, 0..3));
     (name(), words, (time(), time(), of(time())), text(), lists)
-        .prop_map(|(id, words, times, reason, (sessions, changes, undo_left))| Dream {
+        .prop_map(|(id, words, times, reason, (sessions, changes, undo_left, left_alone))| Dream {
             id: DreamId::new(id),
             owner: OwnerId::clone(&me()),
             mode: words.0,
@@ -365,6 +370,7 @@ pub(super) fn any_dream() -> BoxedStrategy<Dream> {
             changes,
             undone_at: times.2,
             undo_left,
+            left_alone,
         })
         .boxed()
 }

@@ -165,7 +165,8 @@ pub(crate) fn dream() -> Dream {
             evidence: vec!["s-1#0".into()],
         }],
         undone_at: Some(at(50)),
-        // Younger than the golden file, which shows how a file without it reads.
+        // Younger than the golden file, which shows how a file without them reads.
+        left_alone: vec![],
         undo_left: vec![],
     }
 }

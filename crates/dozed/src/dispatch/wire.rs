@@ -292,6 +292,15 @@ pub(super) fn dream(dream: &Dream) -> dream::DreamRecord {
             })
             .collect(),
         changes: dream.changes.iter().map(dream_change).collect(),
+        left_alone: dream
+            .left_alone
+            .iter()
+            .map(|left| dream::LeftAlone {
+                title: left.title.clone(),
+                project: left.project.as_ref().map(ToString::to_string),
+                reason: left.reason.clone(),
+            })
+            .collect(),
         undone_at: dream.undone_at.map(|at| at.to_string()),
         left: undo_left(&dream.undo_left),
     }
