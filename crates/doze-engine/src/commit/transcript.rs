@@ -103,7 +103,7 @@ impl Engine {
         }
         if request.end == SessionEnd::Session {
             let calls = cursor.release_calls();
-            events.extend(calls.iter().filter_map(|event| clean_event(event, self.now(), redacted)));
+            events.extend(calls.iter().filter_map(|event| clean_event(event, self.now(), changes)));
         }
         if report.meta.subagent && request.kind.is_none() {
             request.kind = Some(SessionKind::Subagent);
