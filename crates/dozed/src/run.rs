@@ -211,7 +211,9 @@ fn obey(request: Request, opening: &Opening, handler: &dyn Handler, level: &LogL
                 handler.reload(&settings);
                 info!("Configuration read again");
             }
-            Err(error) => warn!(error = %error, "The configuration is wrong; the old one stays in force"),
+            Err(error) => {
+                warn!(error = %doze_engine::chain(&error), "The configuration is wrong; the old one stays in force")
+            }
         },
     }
 }
