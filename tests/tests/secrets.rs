@@ -77,6 +77,31 @@ fn a_committed_secret_is_redacted_before_it_is_written() {
 }
 
 #[test]
+fn a_secret_in_a_name_reaches_neither_store_nor_log() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = home.client();
+    let named = |name: &str| format!("{name}-{}", key());
+    let agent = json!({"id": named("agent"), "harness": "tests"});
+    let cwd = home.project(&named("folder"));
+    let mut session = commit(&home, &named("session"));
+    session["agent"] = agent.clone();
+    session["cwd"] = json!(cwd);
+    client.call("session.commit", session);
+    client.call(
+        "work.set",
+        json!({"agent": agent, "cwd": cwd, "session": named("work"), "task_id": named("task")}),
+    );
+    client.call(
+        "memory.add",
+        json!({"body": "The heron likes the log.", "cwd": cwd, "agent": agent, "space": "agent"}),
+    );
+    assert_eq!(daemon.terminate().code, Some(0));
+    let found = holding(&home.doze_home(), &[&key()]);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn the_spool_holds_no_secret_either() {
     let home = Home::new();
     let text = format!("The key is {}", key());
