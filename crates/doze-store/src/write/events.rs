@@ -23,12 +23,15 @@ impl Writing<'_, '_> {
             if let Some(old) = old {
                 self.forget_mark(&old, key, ordinal)?;
             }
-            // The first one to bring an event keeps the mark: a fork or a resumed copy is the one that is known.
+            // The first one to bring an event keeps the mark: a fork or a resumed copy is the one that is known. Known
+            // ones are rare here, so the mark is written first and put back, which spares a search for each new event.
             let marked = (owner, project, fingerprint.as_slice());
-            if self.tables.fingerprints.get(marked)?.is_none() {
-                let place = StoredPlace(name.to_owned(), harness.to_owned(), ordinal);
-                let place = seal_json(&place).map_err(no_json)?;
-                self.tables.fingerprints.insert(marked, place.as_slice())?;
+            let place = StoredPlace(name.to_owned(), harness.to_owned(), ordinal);
+            let place = seal_json(&place).map_err(no_json)?;
+            let former =
+                self.tables.fingerprints.insert(marked, place.as_slice())?.map(|old| old.value().to_vec());
+            if let Some(former) = former {
+                self.tables.fingerprints.insert(marked, former.as_slice())?;
             }
         }
         self.touch(Subject::Session(key.clone()).key());
