@@ -12,12 +12,13 @@ use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
-/// Bounds of the parts (S0 source fact 14; the files and the summary are ours). Outside one is an error (ruling 14).
-const MAX_PROMPT: usize = 500;
-const MAX_ACTIVITY: usize = 160;
-const MAX_SUMMARY: usize = 2_000;
-const MAX_STEP: usize = 150;
-const MAX_STEPS: usize = 3;
+/// Bounds of the parts, in characters and entries. Outside one is an error (ruling 14). They are far above what a text
+/// for an agent shows of them (S0 source fact 14, see `doze_core::render`): an orchestrator hands over a task as it is.
+const MAX_PROMPT: usize = 20_000;
+const MAX_ACTIVITY: usize = 2_000;
+const MAX_SUMMARY: usize = 20_000;
+const MAX_STEP: usize = 1_000;
+const MAX_STEPS: usize = 50;
 const MAX_FILES: usize = 200;
 const MAX_PATH: usize = 512;
 

@@ -22,13 +22,13 @@ fn work_outside_a_bound_is_refused_and_names_it() {
     let many = |count: usize, max: usize| Some(vec!["ü".repeat(max); count]);
     let request = |extra: usize| {
         vec![
-            ("task_prompt", WorkRequest { task_prompt: long(500 + extra), ..work(&cwd) }),
-            ("last_activity", WorkRequest { last_activity: long(160 + extra), ..work(&cwd) }),
-            ("summary", WorkRequest { summary: long(2_000 + extra), ..work(&cwd) }),
+            ("task_prompt", WorkRequest { task_prompt: long(20_000 + extra), ..work(&cwd) }),
+            ("last_activity", WorkRequest { last_activity: long(2_000 + extra), ..work(&cwd) }),
+            ("summary", WorkRequest { summary: long(20_000 + extra), ..work(&cwd) }),
             ("task_id", WorkRequest { task_id: long(512 + extra), ..work(&cwd) }),
-            ("next_steps[0]", WorkRequest { next_steps: many(3, 150 + extra), ..work(&cwd) }),
-            ("next_steps", WorkRequest { next_steps: many(3 + extra, 9), ..work(&cwd) }),
-            ("unfinished", WorkRequest { unfinished: many(3 + extra, 9), ..work(&cwd) }),
+            ("next_steps[0]", WorkRequest { next_steps: many(3, 1_000 + extra), ..work(&cwd) }),
+            ("next_steps", WorkRequest { next_steps: many(50 + extra, 9), ..work(&cwd) }),
+            ("unfinished", WorkRequest { unfinished: many(50 + extra, 9), ..work(&cwd) }),
             ("files_touched", WorkRequest { files_touched: many(200 + extra, 9), ..work(&cwd) }),
             ("touch", WorkRequest { touch: vec!["a".to_owned(); 200 + extra], ..work(&cwd) }),
             ("touch[0]", WorkRequest { touch: vec!["ü".repeat(512 + extra)], ..work(&cwd) }),
@@ -38,7 +38,7 @@ fn work_outside_a_bound_is_refused_and_names_it() {
         kit.engine.set_work(&kit.owner, &request).unwrap_or_else(|error| panic!("{field}: {error}"));
     }
     let before = kit.engine.works(&kit.owner, &reader(&cwd, "alex")).unwrap();
-    assert_eq!(before[0].task_prompt.as_ref().map(|text| text.chars().count()), Some(500), "kept whole");
+    assert_eq!(before[0].task_prompt.as_ref().map(|text| text.chars().count()), Some(20_000), "kept whole");
     for (field, request) in request(1) {
         let error = kit.engine.set_work(&kit.owner, &request).unwrap_err();
         assert_eq!(error.problem, Problem::Invalid, "{field}");
