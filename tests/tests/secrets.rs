@@ -76,6 +76,43 @@ fn a_committed_secret_is_redacted_before_it_is_written() {
     assert!(!holding(&home.doze_home(), &["Rotated the key"]).is_empty());
 }
 
+/// What a read of a growing file keeps for the next one: a call without its result, a prompt in the queue, an answer
+/// that may go on.
+#[test]
+fn what_waits_for_the_rest_of_a_transcript_holds_no_secret_either() {
+    let home = Home::new();
+    let daemon = home.start();
+    let cwd = home.project("app");
+    let line = |kind: &str, more: serde_json::Value| {
+        let mut line = json!({"type": kind, "sessionId": "s", "cwd": cwd, "timestamp": "2026-01-05T10:00:00Z", "version": "2.1.20"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let said = |id: &str, content: serde_json::Value| {
+        line("assistant", json!({"uuid": id, "message": {"id": id, "role": "assistant", "content": content}}))
+    };
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": format!("PASSWORD={} ./run", password())}}]);
+    let transcript = [
+        line("user", json!({"uuid": "u1", "message": {"role": "user", "content": "Rotate the key of the harvest service"}})),
+        said("a1", call),
+        line("queue-operation", json!({"operation": "enqueue", "content": format!("the key is {}", key())})),
+        said("a2", json!([{"type": "text", "text": format!("The old one was {}", key())}])),
+    ]
+    .concat();
+    let path = home.user_home().join("session.jsonl");
+    fs::write(&path, transcript).expect("the transcript is written");
+    let mut client = home.client();
+    let answer = client.call(
+        "session.commit",
+        json!({"session": "s", "agent": {"id": "claude-code"}, "cwd": cwd, "end": "turn", "transcript": {"path": path}}),
+    );
+    assert_ne!(answer["events"]["new"], json!(0), "{answer}");
+    assert_eq!(daemon.terminate().code, Some(0));
+    let found = holding(&home.doze_home(), &[&key(), password()]);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(!holding(&home.doze_home(), &["harvest service"]).is_empty());
+}
+
 #[test]
 fn a_secret_in_a_name_reaches_neither_store_nor_log() {
     let home = Home::new();

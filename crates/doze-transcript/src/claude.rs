@@ -227,7 +227,8 @@ fn queue(value: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
         "enqueue" => {
             let text = value.get("content").map(texts).unwrap_or_default();
             let id = format!("queued:{:016x}", short_hash(&[string(value, "timestamp"), &text]));
-            out.state.push_queued(Queued { id, text: cut(&text, out.limits.text) });
+            let hash = short_hash(&[typed(&text).as_deref().unwrap_or_default()]);
+            out.state.push_queued(Queued { id, text: cut(&text, out.limits.text), hash });
         }
         "dequeue" if !out.state.queue.is_empty() => {
             out.state.queue.remove(0);
@@ -235,7 +236,7 @@ fn queue(value: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
         "remove" if !out.state.queue.is_empty() => {
             let queued = out.state.queue.remove(0);
             let Some(text) = typed(&queued.text) else { return };
-            if out.state.unqueue(short_hash(&[&text])) {
+            if out.state.unqueue(queued.hash) {
                 out.flush();
                 out.prompt(&queued.id, &text, stamp);
             }

@@ -86,6 +86,8 @@ pub(crate) struct Call {
 pub(crate) struct Queued {
     pub(crate) id: String,
     pub(crate) text: String,
+    /// Of the text as it was read: by it the second log of the same prompt is known.
+    pub(crate) hash: u64,
 }
 
 impl State {
@@ -142,6 +144,21 @@ impl State {
 }
 
 impl Cursor {
+    /// Rewrites every text that waits in here for what follows it. Whoever keeps a cursor takes secrets out by this: no
+    /// event was made of these texts yet, so nothing else has seen them.
+    pub fn rewrite(&mut self, rewritten: &mut dyn FnMut(&str) -> String) {
+        let State { calls, queue, held, cwd, .. } = &mut self.state;
+        let inputs = calls.iter_mut().map(|call| &mut call.input);
+        let queued = queue.iter_mut().map(|queued| &mut queued.text);
+        let held = held.iter_mut().flat_map(|held| [&mut held.text, &mut held.cwd]);
+        for text in inputs.chain(queued).chain(held).chain([cwd]) {
+            *text = rewritten(text);
+        }
+        for path in calls.iter_mut().flat_map(|call| &mut call.paths) {
+            *path = rewritten(path);
+        }
+    }
+
     /// Takes out the last answer when it is still held because its message might go on. A caller that knows the turn
     /// to be over (a Stop hook, the end of the session) tells it with the others; should the message go on after
     /// all, the rest becomes an answer of its own.

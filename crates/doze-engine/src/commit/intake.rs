@@ -80,9 +80,8 @@ pub(super) fn clean_event(event: &Event, now: Timestamp, changes: &mut Changes) 
 }
 
 /// A task, fit to be stored.
-pub(super) fn clean_task(task: Option<&TaskRef>) -> Option<TaskRef> {
-    let mut ignored = Changes::default();
-    let mut gate = Gate { changes: &mut ignored, latest: Timestamp::MAX };
+pub(super) fn clean_task(task: Option<TaskRef>, changes: &mut Changes) -> Option<TaskRef> {
+    let mut gate = Gate { changes, latest: Timestamp::MAX };
     task.map(|task| TaskRef {
         id: gate.text(&text::one_line(&task.id), MAX_NAME_BYTES),
         title: gate.text(&text::one_line(&task.title), MAX_TEXT),

@@ -163,7 +163,7 @@ struct Receipt {
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
-        let request = without_secret_names(request);
+        let mut request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
         let mut changes = Changes::default();
@@ -179,6 +179,7 @@ impl Engine {
             });
         }
         let place = self.project_of(owner, &request.cwd)?;
+        request.task = intake::clean_task(request.task, &mut changes);
         let work = Work { engine: self, owner, place: &place, request: &request };
         let intake = Intake::of(&request, self.now(), &mut changes);
         let (seq, events) = work.retry(|snapshot| {
@@ -212,6 +213,7 @@ impl Engine {
             return Ok(answer);
         }
         let mut changes = Changes::default();
+        request.task = intake::clean_task(request.task, &mut changes);
         let mut counts = EventCounts::default();
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
@@ -345,7 +347,7 @@ impl Work<'_> {
         session.mode = request.mode.unwrap_or(session.mode);
         session.kind = request.kind.unwrap_or(session.kind);
         session.outcome = request.outcome.unwrap_or(session.outcome);
-        session.task = intake::clean_task(request.task.as_ref()).or(session.task);
+        session.task = request.task.clone().or(session.task);
         session.team = request.team.clone().or(session.team);
         if let Some(transcript) = &request.transcript {
             session.transcript = Some(safe_name(&transcript.path));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
+use doze_core::redact;
 use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
 use doze_store::{Family, session_aux_key};
 use doze_transcript::{Cursor, Format, Limits, ReadError, read};
@@ -105,6 +106,8 @@ impl Engine {
             let calls = cursor.release_calls();
             events.extend(calls.iter().filter_map(|event| clean_event(event, self.now(), changes)));
         }
+        // What waits for the rest of the file is kept too, and was never an event that would have been cleaned.
+        cursor.rewrite(&mut |text| redact::redact(text).text.into_owned());
         if report.meta.subagent && request.kind.is_none() {
             request.kind = Some(SessionKind::Subagent);
         }
