@@ -18,7 +18,7 @@ mod undo;
 pub use candidates::{Candidate, ExtractContext, candidates};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use digest::digest;
-pub use plan::{CandidateOf, Plan, PlanInput, plan, retires_when};
+pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, taken_back};
 pub use undo::{Standing, Undo, UndoError, UndoStep, undo};
 
 /// The bounds of one sweep.

@@ -10,6 +10,7 @@ mod dream;
 mod error;
 mod files;
 mod history;
+mod ids;
 mod import;
 mod index;
 mod memory;

@@ -102,20 +102,18 @@ impl Engine {
         reader: &Reader,
         session: Option<&str>,
     ) -> Result<WorkState, EngineError> {
-        let agent = reader.agent.clone().ok_or_else(|| EngineError::invalid("agent is missing"))?;
+        let agent = reader.agent_id().ok_or_else(|| EngineError::invalid("agent is missing"))?;
         let works = self.works(owner, reader)?;
-        works
-            .into_iter()
-            .find(|work| session.is_none_or(|session| work.session.as_deref() == Some(session)))
-            .ok_or_else(|| EngineError::not_found("work state of", agent))
+        works.into_iter().find(is_of(session)).ok_or_else(|| EngineError::not_found("work state of", agent))
     }
 
     /// All work states, or those of an agent or a folder, the newest first.
     pub fn works(&self, owner: &OwnerId, reader: &Reader) -> Result<Vec<WorkState>, EngineError> {
         let place = self.place_of_reader(owner, reader)?;
+        let agent = reader.agent_id();
         let mut works = self.store().snapshot()?.works(owner)?;
         works.retain(|work| {
-            reader.agent.as_ref().is_none_or(|agent| work.agent.id == *agent)
+            agent.as_ref().is_none_or(|agent| work.agent.id == *agent)
                 && place.as_ref().is_none_or(|place| work.project == place.reads())
         });
         works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
@@ -133,7 +131,7 @@ impl Engine {
             return Err(EngineError::invalid("agent is missing"));
         }
         let mut works = self.works(owner, reader)?;
-        works.retain(|work| session.is_none_or(|session| work.session.as_deref() == Some(session)));
+        works.retain(is_of(session));
         let count = works.len();
         let mut set = ChangeSet::new(owner.clone());
         for work in works {
@@ -144,6 +142,12 @@ impl Engine {
         }
         Ok(count)
     }
+}
+
+/// Tells the work states of a session, or of any when none is named.
+fn is_of(session: Option<&str>) -> impl Fn(&WorkState) -> bool {
+    let session = session.map(safe_name);
+    move |work| session.as_ref().is_none_or(|session| work.session.as_ref() == Some(session))
 }
 
 /// Whether every part is within its bound.

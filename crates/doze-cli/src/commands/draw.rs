@@ -78,7 +78,7 @@ fn hit_rows(screen: &mut Screen<'_>, hits: &[Hit], names: &Names, now: Timestamp
             &format!("{:>2}  ", index + 1),
             &Row { title: &hit.title, body: &hit.body, kind: &hit.kind, created_at: &hit.created_at },
             [
-                Some(hit.id.clone()),
+                Some(short_ids(&hit.id)),
                 hit.project.as_deref().map(|project| names.name(project)),
                 agent.map(|agent| format!("from {agent}")),
             ],
@@ -213,7 +213,7 @@ fn marks(memory: &MemoryRecord) -> Vec<Option<String>> {
     let said = u64::from(memory.reinforce_count);
     vec![
         (memory.status != "active" && !memory.status.is_empty()).then(|| memory.status.clone()),
-        memory.superseded_by.as_deref().map(|id| format!("by {id}")),
+        memory.superseded_by.as_deref().map(|id| format!("by {}", short_ids(id))),
         memory.pinned.then(|| "pinned".to_owned()),
         (said > 1).then(|| format!("said {said} times")),
     ]
@@ -244,7 +244,7 @@ fn memory_row(
     now: Timestamp,
 ) -> io::Result<()> {
     let mut details = vec![
-        Some(memory.id.clone()),
+        Some(short_ids(&memory.id)),
         memory.project.as_deref().map(|project| names.name(project)),
         Some(origin(memory)),
     ];
@@ -355,7 +355,7 @@ pub(super) fn why(
             let said = short_ids(&format!("{}: {}", change.op, change.because));
             headline_rows(screen, "  ", &said, &when.unwrap_or_default())?;
             if let Some(dream) = &change.dream {
-                screen.line(screen.dim(&one_indented(&format!("doze dream show {dream}"))))?;
+                screen.line(screen.dim(&one_indented(&format!("doze dream show {}", short_ids(dream)))))?;
             }
         }
     }
@@ -372,7 +372,7 @@ pub(super) fn why(
         }
     }
     screen.blank()?;
-    let id = one_line(&why.memory.id);
+    let id = one_line(&short_ids(&why.memory.id));
     screen.line(format!("Wrong?      doze feedback {id} wrong"))?;
     screen.line(format!("Delete it:  doze forget {id}"))?;
     Ok(Exit::Done)
@@ -390,7 +390,7 @@ pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<E
     let title = headline(&answer.memory.title, &answer.memory.body);
     screen.line(format!("{}: {title}", one_line(what)))?;
     screen.line(screen.dim(&one_indented(&joined([
-        Some(answer.id.clone()),
+        Some(short_ids(&answer.id)),
         Some(answer.memory.kind.clone()),
         Some(answer.memory.space.clone()),
     ]))))?;

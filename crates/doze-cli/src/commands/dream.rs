@@ -44,6 +44,9 @@ enum Command {
         /// How many at most
         #[arg(long, short = 'n')]
         limit: Option<u64>,
+        /// Go on where an earlier log ended
+        #[arg(long)]
+        cursor: Option<String>,
     },
     /// What a sweep did and why
     Show {
@@ -74,8 +77,8 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
             let answer = app.call(method::DREAM_STATUS, json!({}))?;
             app.show(&answer, |screen, state: &DreamStatus| status(screen, state, app::now()))
         }
-        Some(Command::Log { limit }) => {
-            let answer = app.call(method::DREAM_LOG, json!({"limit": limit}))?;
+        Some(Command::Log { limit, cursor }) => {
+            let answer = app.call(method::DREAM_LOG, json!({"limit": limit, "cursor": cursor}))?;
             app.show(&answer, |screen, list: &List<DreamItem>| log(screen, list, app::now()))
         }
         Some(Command::Show { id }) => {
@@ -92,7 +95,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
 
 /// What an undo took back, and what it left.
 fn undone(screen: &mut Screen<'_>, answer: &UndoAnswer) -> io::Result<Exit> {
-    let id = one_line(&answer.id);
+    let id = one_line(&short_ids(&answer.id));
     let restored = count(answer.restored.len() as u64, "memory");
     screen.line(match (answer.restored.is_empty(), answer.left.is_empty()) {
         (true, true) => format!("nothing of dream {id} was left to take back"),
@@ -155,7 +158,7 @@ fn record(screen: &mut Screen<'_>, dream: &DreamRecord, names: &Names, now: Time
 
 /// That it was taken back, or how to.
 fn footer(screen: &mut Screen<'_>, dream: &DreamRecord, now: Timestamp) -> io::Result<()> {
-    let undo = format!("doze dream undo {}", one_line(&dream.id));
+    let undo = format!("doze dream undo {}", one_line(&short_ids(&dream.id)));
     left(screen, &dream.left)?;
     screen.blank()?;
     let Some(at) = &dream.undone_at else {
@@ -190,7 +193,7 @@ fn counts(screen: &mut Screen<'_>, dream: &DreamRecord) -> io::Result<()> {
     screen.line(format!("  {}", told.join("   ")))
 }
 
-/// `Dream · 7 h, 14 s · 10 sessions of 3 projects`.
+/// `Dream 1d05c4fe · 7 h, took 14 s · 10 sessions of 3 projects`.
 fn heading(dream: &DreamRecord, names: &Names, now: Timestamp) -> String {
     let took = match (dream.started_at.parse::<Timestamp>(), dream.ended_at.parse::<Timestamp>()) {
         (Ok(started), Ok(ended)) if ended.as_second() > started.as_second() => {
@@ -208,7 +211,8 @@ fn heading(dream: &DreamRecord, names: &Names, now: Timestamp) -> String {
         many => format!(" of {}", count(many as u64, "project")),
     };
     let dry = if dream.dry_run { " · dry run, nothing was changed" } else { "" };
-    one_line(&format!("Dream · {when}{took} · {sessions}{place}{dry}"))
+    let id = if dream.dry_run { String::new() } else { format!(" {}", short_ids(&dream.id)) };
+    one_line(&format!("Dream{id} · {when}{took} · {sessions}{place}{dry}"))
 }
 
 fn change(screen: &mut Screen<'_>, change: &DreamChange, names: &Names) -> io::Result<()> {
@@ -259,10 +263,13 @@ fn log(screen: &mut Screen<'_>, list: &List<DreamItem>, now: Timestamp) -> io::R
         };
         let undone = if dream.undone_at.is_some() { " · taken back" } else { "" };
         let right = format!("{}{undone}", draw::ago(now, &dream.started_at).unwrap_or_default());
-        screen.row(&format!("{}  {}", one_line(&dream.id), one_line(&what)), &right)?;
+        screen.row(&format!("{}  {}", one_line(&short_ids(&dream.id)), one_line(&what)), &right)?;
     }
     if list.items.is_empty() {
         screen.line("no sweep yet; one now:  doze dream")?;
+    }
+    if let Some(cursor) = &list.next {
+        screen.line(format!("more:  doze dream log --cursor {}", one_line(cursor)))?;
     }
     Ok(draw::found(list.items.is_empty()))
 }

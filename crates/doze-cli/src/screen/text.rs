@@ -124,17 +124,20 @@ pub(crate) fn wrap_within(text: &str, indent: &str, columns: usize, most: usize)
     lines
 }
 
-/// Bytes of a UUID in its usual spelling, and of its first group.
+/// Bytes of a UUID in its usual spelling, of what is shown of it, and where its version stands.
 const UUID: usize = 36;
-const GROUP: usize = 8;
+const SHOWN: usize = 8;
+const VERSION: usize = 14;
 
-/// The text with every UUID cut to its first group: enough to tell a few apart, and short enough to read.
+/// The text with every UUID cut to what tells it from others and is short enough to type: the beginning, or the end of
+/// one that begins with the time, as those of memories and dreams do.
 pub(crate) fn short_ids(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let (taken, shown) = match rest.get(..UUID).filter(|id| is_uuid(id)) {
-            Some(id) => (UUID, &id[..GROUP]),
+            Some(id) if id[VERSION..].starts_with('7') => (UUID, &id[UUID - SHOWN..]),
+            Some(id) => (UUID, &id[..SHOWN]),
             None => (c.len_utf8(), &rest[..c.len_utf8()]),
         };
         short.push_str(shown);
@@ -175,6 +178,7 @@ mod tests {
         let cases = [
             (format!("in {id} #2, #5 ({id}#2)"), "in b7c1f0de #2, #5 (b7c1f0de#2)"),
             (id.to_owned(), "b7c1f0de"),
+            ("0198a1b2-0000-7000-8000-00000000cafe (by you)".to_owned(), "0000cafe (by you)"),
             ("s-81 #44 数据 b7c1f0de-0001".to_owned(), "s-81 #44 数据 b7c1f0de-0001"),
             (String::new(), ""),
         ];

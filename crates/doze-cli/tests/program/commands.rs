@@ -291,6 +291,58 @@ fn a_dream_tells_what_and_why() {
 }
 
 #[test]
+fn screens_show_short_ids_that_commands_take_and_json_shows_whole_ones() {
+    const DREAM: &str = "019f0000-0000-7000-8000-0000beefcafe";
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |method, _| match method {
+        "project.list" => projects(),
+        "memory.list" => json!({"items": [memory()], "next": null}),
+        "recall.search" => json!({"hits": [memory()], "took_ms": 1, "lexical": "on", "semantic": "on"}),
+        "memory.why" => {
+            json!({"memory": memory(), "merges": [{"op": "add", "because": "said", "dream": DREAM}]})
+        }
+        "dream.log" => {
+            json!({"items": [{"id": DREAM, "result": "done", "started_at": "2020-01-01T03:00:00Z"}], "next": DREAM})
+        }
+        "dream.undo" => json!({"id": DREAM, "restored": ["a"]}),
+        "dream.show" => json!({"id": DREAM, "started_at": "2020-01-01T03:00:00Z", "result": "done",
+            "changes": [{"op": "add", "after": memory(), "because": "said", "evidence": []}]}),
+        _ => memory(),
+    });
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["list"], &["    00000001 · "]),
+        (&["search", "broker"], &["    00000001"]),
+        (
+            &["why", "00000001"],
+            &["doze feedback 00000001 wrong", "doze forget 00000001", "doze dream show beefcafe"],
+        ),
+        (&["dream", "log"], &["beefcafe  0 changes"]),
+        (&["dream", "show", "beefcafe"], &["Dream beefcafe · ", "doze dream undo beefcafe"]),
+        (&["dream", "undo", "beefcafe"], &["dream beefcafe is taken back"]),
+    ];
+    for (arguments, wanted) in cases {
+        let shown = home.run(arguments).stdout;
+        for line in *wanted {
+            assert!(shown.contains(line), "{arguments:?}: {line} in {shown}");
+        }
+        let asked = std::iter::from_fn(|| Some(daemon.next())).find(|(name, _)| name != "project.list");
+        if let Some(given) = arguments.iter().find(|word| ["00000001", "beefcafe"].contains(word)) {
+            assert_eq!(asked.unwrap().1["id"], **given, "the daemon knows which one that is");
+        }
+        while !daemon.is_quiet() {}
+        let whole = home.run(&[&["--json"][..], arguments].concat()).stdout;
+        let id = if arguments[0] == "dream" { DREAM } else { "0198a1b2-0000-7000-8000-000000000001" };
+        assert!(whole.contains(id), "{whole}");
+        daemon.next();
+    }
+    let more = home.run(&["dream", "log"]).stdout;
+    assert!(more.ends_with(&format!("more:  doze dream log --cursor {DREAM}\n")), "{more}");
+    daemon.next();
+    home.run(&["dream", "log", "--cursor", DREAM]);
+    assert_eq!(daemon.next().1["cursor"], DREAM);
+}
+
+#[test]
 fn an_undo_tells_what_went_and_what_stays() {
     let answers = [
         json!({"id": "41", "undone_at": "2020-01-02T00:00:00Z", "restored": ["a", "b"], "confirmed_since": ["b"],

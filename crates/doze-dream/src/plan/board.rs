@@ -6,6 +6,7 @@ use doze_core::duplicate::{Parts, Relation};
 use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, Status};
 use jiff::{SignedDuration, Timestamp};
 
+use super::taken::Vetoes;
 use super::{Plan, PlanInput};
 use crate::Caps;
 
@@ -49,6 +50,7 @@ pub(super) struct Board<'a> {
     spent_before: BTreeMap<Scope, usize>,
     spent: BTreeMap<Scope, usize>,
     caps: Caps,
+    pub(super) vetoes: Vetoes,
 }
 
 /// The time over which sweeps share one cap.
@@ -80,6 +82,7 @@ impl<'a> Board<'a> {
             spent_before: input.spent.iter().cloned().collect(),
             spent: BTreeMap::new(),
             caps: *input.caps,
+            vetoes: Vetoes::of(input.taken_back, input.existing),
         }
     }
 
@@ -149,6 +152,11 @@ impl<'a> Board<'a> {
     /// How a text stands to the record at a place.
     pub(super) fn relation(&self, at: usize, newer: &Texts) -> Relation {
         self.entries.get(at).map_or(Relation::Distinct, |entry| entry.parts.relation_to(newer))
+    }
+
+    /// Whether a person took back that this text was shared with a space, and nothing since a time speaks for it anew.
+    pub(super) fn is_kept_private(&self, at: usize, scope: &Scope, found_at: Timestamp) -> bool {
+        self.entries.get(at).is_some_and(|entry| self.vetoes.keeps_private(scope, &entry.parts, found_at))
     }
 
     /// How the record at `newer` stands to the one at `older`.

@@ -2,6 +2,7 @@
 
 mod board;
 mod settle;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 
 use crate::{Candidate, Caps};
 use board::Board;
+pub use taken::{TakenBack, taken_back};
 pub use tidy::retires_when;
 
 /// A candidate with the session it comes from.
@@ -45,6 +47,9 @@ pub struct PlanInput<'a> {
     /// The sum of [`Plan::spent`] over the sweeps of the last 24 hours: they share one cap, so that many of them may not
     /// do what one may not.
     pub spent: &'a [(Scope, usize)],
+    /// What a person took back of earlier dreams: it is not done again unless there is new evidence, which is a later
+    /// event or another session.
+    pub taken_back: &'a [TakenBack],
     /// The wall clock.
     pub now: Timestamp,
     /// The bounds of the sweep.

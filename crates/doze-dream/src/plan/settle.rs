@@ -148,6 +148,7 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
             text::count(after.reinforce_count.into(), "time"),
             because(finding)
         );
+        board.vetoes.renew(&after.id);
         return board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());
     };
     leave(board, finding, reason);
@@ -178,6 +179,7 @@ fn replace_text(board: &mut Board<'_>, at: usize, finding: &CandidateOf, relatio
     after.source.events = joined(&before.source.events, &candidate.evidence);
     let op = if relation == Relation::Update { DreamOp::Supersede } else { DreamOp::Merge };
     let was = format!("was \"{}\"; {}", short(&before), because(finding));
+    board.vetoes.renew(&after.id);
     board.change(at, op, after, was, candidate.evidence.clone());
     board.add(
         DreamOp::Supersede,

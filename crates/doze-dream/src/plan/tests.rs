@@ -15,12 +15,23 @@ fn run(
     spent: &[(Scope, usize)],
     caps: &Caps,
 ) -> (Plan, Vec<Memory>) {
+    run_after(&[], existing, candidates, spent, caps)
+}
+
+/// As [`run`], after a person took some changes back.
+fn run_after(
+    taken_back: &[TakenBack],
+    existing: &[Memory],
+    candidates: &[CandidateOf],
+    spent: &[(Scope, usize)],
+    caps: &Caps,
+) -> (Plan, Vec<Memory>) {
     let mut minted = existing.len();
     let mut new_id = || {
         minted += 1;
         MemoryId::new(format!("new{minted:04}"))
     };
-    let plan = plan(&PlanInput { existing, candidates, spent, now: now(), caps }, &mut new_id);
+    let plan = plan(&PlanInput { existing, candidates, spent, taken_back, now: now(), caps }, &mut new_id);
     let mut after: BTreeMap<MemoryId, Memory> = existing.iter().map(|m| (m.id.clone(), m.clone())).collect();
     for change in &plan.changes {
         assert_eq!(
@@ -321,6 +332,108 @@ fn a_sweep_and_the_next_of_the_day_change_no_more_than_the_cap() {
     }
 }
 
+/// What happens to a memory between an undo and the next sweep.
+type Since = fn(&mut Memory);
+
+#[test]
+fn what_a_person_took_back_is_not_done_again_without_new_evidence() {
+    let twin = |id: &str, hours: i64| {
+        let source = Source { events: vec![format!("s-{id}#1")], ..Source::default() };
+        let said = memory(id, Kind::Convention, "Use pnpm", "Use pnpm for all installs", 5);
+        Memory { source, created_at: ago(hours), ..said }
+    };
+    let shared = |id: &str, body: &str| Memory {
+        scope: Scope::Project("p".into()),
+        source: Source::default(),
+        ..office(id, "alex", body, 1)
+    };
+    let old = memory("old", Kind::EnvQuirk, "", "The tunnel drops at noon", 400);
+    let seeds = office("known", "alex", "Seeds run after migrations", 3);
+    let nothing: Since = |_| {};
+    let later: Since = |memory| memory.last_confirmed_at = now();
+    let elsewhere: Since = |memory| memory.source.events.push("s-new#1".into());
+    let rewritten: Since = |memory| memory.updated_at = now();
+    use DreamOp::{Merge, Promote, Reinforce, Retire, Supersede};
+    let twins = vec![twin("a", 300), twin("b", 200), twin("c", 100)];
+    let found_twice = vec![
+        office("a", "alex", "Tests run against a real broker", 1),
+        office("b", "bert", "tests run against a real broker", 1),
+    ];
+    let confirmed = vec![
+        shared("s", "Tests run against a real broker"),
+        found_twice[1].clone(),
+        office("c", "carl", "tests run against a real broker", 1),
+    ];
+    let newer = vec![
+        shared("s", "The broker listens on port 5432"),
+        office("a", "alex", "The broker listens on port 5433", 3),
+    ];
+    // The world, what the first sweep does, which memory gets what in the meantime, what the next sweep does.
+    let cases: Vec<(Vec<Memory>, &[DreamOp], &str, Since, &[DreamOp])> = vec![
+        (twins.clone(), &[Merge; 4], "a", nothing, &[]),
+        (twins.clone(), &[Merge; 4], "c", later, &[Merge; 2]),
+        (twins.clone(), &[Merge; 4], "b", elsewhere, &[Merge; 2]),
+        (twins, &[Merge; 4], "b", rewritten, &[Merge; 2]),
+        (vec![old.clone()], &[Retire], "old", nothing, &[]),
+        (vec![old], &[Retire], "old", rewritten, &[Retire]),
+        (vec![seeds.clone()], &[Promote], "known", nothing, &[]),
+        (vec![seeds], &[Promote], "known", later, &[Promote]),
+        (found_twice.clone(), &[Promote], "b", nothing, &[]),
+        (found_twice, &[Promote], "b", later, &[Promote]),
+        (confirmed.clone(), &[Reinforce], "b", nothing, &[]),
+        (confirmed, &[Reinforce], "c", later, &[Reinforce]),
+        (newer.clone(), &[Supersede, Promote], "a", nothing, &[]),
+        (newer, &[Supersede, Promote], "a", later, &[Supersede, Promote]),
+    ];
+    for (at, (mut world, first, id, since, second)) in cases.into_iter().enumerate() {
+        let done = |plan: &Plan| plan.changes.iter().map(|change| change.op).collect::<Vec<_>>();
+        let (plan, _) = run(&world, &[], &[], &Caps::default());
+        assert_eq!(done(&plan), first, "case {at}");
+        since(world.iter_mut().find(|memory| memory.id.as_str() == id).unwrap());
+        let again = run_after(&undone(&plan, &[]), &world, &[], &[], &Caps::default()).0;
+        assert_eq!(done(&again), second, "case {at}");
+    }
+}
+
+#[test]
+fn what_an_undo_left_or_a_finding_brings_anew_is_no_concern_of_the_undo() {
+    let old = memory("old", Kind::EnvQuirk, "", "The tunnel drops at noon", 400);
+    let (plan, _) = run(std::slice::from_ref(&old), &[], &[], &Caps::default());
+    let caps = Caps::default();
+    assert_eq!(
+        ops(&run_after(&undone(&plan, &["old"]), std::slice::from_ref(&old), &[], &[], &caps).0),
+        ops(&plan)
+    );
+    let again = finding("s9", 3, Kind::EnvQuirk, "", "The tunnel drops at noon", 0);
+    let (plan, _) = run_after(&undone(&plan, &[]), &[old], &[again], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "old")]);
+}
+
+/// The journal of a plan that a person took back an hour ago, all but some records.
+fn undone(plan: &Plan, left: &[&str]) -> Vec<TakenBack> {
+    let left_one = |id: &&str| UndoLeft {
+        id: (*id).into(),
+        title: String::new(),
+        because: String::new(),
+        is_final: false,
+    };
+    taken_back(&Dream {
+        id: "d1".into(),
+        owner: "local:1".into(),
+        mode: Mode::Code,
+        dry_run: false,
+        started_at: ago(9),
+        ended_at: ago(9),
+        result: DreamResult::Done,
+        reason: String::new(),
+        sessions: vec![],
+        changes: plan.changes.clone(),
+        left_alone: vec![],
+        undone_at: Some(ago(1)),
+        undo_left: left.iter().map(left_one).collect(),
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
@@ -374,5 +487,24 @@ proptest! {
         existing.reverse();
         let backward = run(&existing, &candidates, &[], &Caps::default()).0;
         prop_assert_eq!(forward, backward);
+    }
+    #[test]
+    fn no_sweep_repeats_what_was_taken_back(
+        mut existing in proptest::collection::vec(any_memory(), 0..25),
+    ) {
+        existing.sort_by(|a, b| a.id.cmp(&b.id));
+        existing.dedup_by(|a, b| a.id == b.id);
+        // What was written since the undo would be news.
+        existing.retain(|memory| memory.updated_at <= ago(1) && memory.last_confirmed_at <= ago(1));
+        let caps = Caps::default();
+        let (first, _) = run(&existing, &[], &[], &caps);
+        let (second, _) = run_after(&undone(&first, &[]), &existing, &[], &[], &caps);
+        let key = |change: &DreamChange| {
+            (change.op, change.after.id.clone(), change.after.superseded_by.clone())
+        };
+        let done: Vec<_> = first.changes.iter().filter(|change| change.after.status != Status::Active).map(key).collect();
+        for change in &second.changes {
+            prop_assert!(!done.contains(&key(change)), "{} of {} again", change.op, change.after.id);
+        }
     }
 }

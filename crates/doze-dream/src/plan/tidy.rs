@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
 use super::settle::{joined, short};
+use super::taken::last_word;
 
 /// Records of one kind in one space that are compared with each other, the last confirmed ones; the work grows with
 /// the square of it.
@@ -50,6 +51,7 @@ pub(super) fn merge(board: &mut Board<'_>) {
         for at in places {
             let twin = kept.iter().copied().find(|better| {
                 !board.entries[at].memory.is_protected()
+                    && !board.vetoes.keeps_apart(&board.entries[at].memory, &board.entries[*better].memory)
                     && topics_agree(&board.entries[*better].memory, &board.entries[at].memory)
                     && board.relation_between(*better, at) == Relation::Duplicate
                     && board.relation_between(at, *better) == Relation::Duplicate
@@ -117,7 +119,7 @@ pub(super) fn promote(board: &mut Board<'_>) {
         })
         .collect();
     for &at in &facts {
-        let fact = with_finders(board, at, &facts);
+        let (fact, found_at) = with_finders(board, at, &facts);
         let Some(project) = fact.scope.project().cloned() else { continue };
         let scope = Scope::Project(project);
         let shared_at = board.places(&scope, |memory| memory.face == Face::Office);
@@ -137,7 +139,7 @@ pub(super) fn promote(board: &mut Board<'_>) {
             Promotion::Confirm { id, agents } => {
                 let Some(place) = place_of(id) else { continue };
                 let mut after = board.entries[place].memory.clone();
-                if after.is_protected() {
+                if after.is_protected() || board.vetoes.keeps_uncounted(&after.id, &agents, found_at) {
                     continue;
                 }
                 office::confirm(&mut after, &agents, fact.last_confirmed_at);
@@ -146,8 +148,10 @@ pub(super) fn promote(board: &mut Board<'_>) {
             }
             Promotion::Supersede(id) => {
                 let Some(place) = place_of(id) else { continue };
-                let old = board.entries[place].memory.clone();
-                if old.last_confirmed_at > fact.last_confirmed_at {
+                let old = &board.entries[place].memory;
+                if old.last_confirmed_at > fact.last_confirmed_at
+                    || was_unshared(board, at, &scope, Some(place), found_at)
+                {
                     continue;
                 }
                 share(
@@ -158,20 +162,37 @@ pub(super) fn promote(board: &mut Board<'_>) {
                 );
             }
             Promotion::Add { evict } => {
-                let evict = evict
-                    .and_then(place_of)
-                    .map(|place| (place, "it made room for a fact that is known better", Status::Stale));
+                let evict = evict.and_then(place_of);
+                if was_unshared(board, at, &scope, evict, found_at) {
+                    continue;
+                }
+                let evict =
+                    evict.map(|place| (place, "it made room for a fact that is known better", Status::Stale));
                 share(board, &fact, scope, evict);
             }
         }
     }
 }
 
-/// The fact with those other agents of its project among its finders that know the same.
-fn with_finders(board: &Board<'_>, at: usize, facts: &[usize]) -> Memory {
+/// Whether a person took back that the fact was shared, or that the record at `goes` made way for another one, and
+/// nobody found the fact since.
+fn was_unshared(
+    board: &Board<'_>,
+    at: usize,
+    scope: &Scope,
+    goes: Option<usize>,
+    found_at: Timestamp,
+) -> bool {
+    board.is_kept_private(at, scope, found_at)
+        || goes.is_some_and(|place| board.vetoes.keeps_in_place(&board.entries[place].memory, found_at))
+}
+
+/// The fact with those other agents of its project among its finders that know the same, and when one of them found it
+/// last.
+fn with_finders(board: &Board<'_>, at: usize, facts: &[usize]) -> (Memory, Timestamp) {
     let mut fact = board.entries[at].memory.clone();
     let project = fact.scope.project().cloned();
-    let others: BTreeSet<String> = facts
+    let same: Vec<&Memory> = facts
         .iter()
         .filter(|other| {
             let memory = &board.entries[**other].memory;
@@ -179,11 +200,16 @@ fn with_finders(board: &Board<'_>, at: usize, facts: &[usize]) -> Memory {
                 && memory.scope.agent() != fact.scope.agent()
                 && board.relation_between(**other, at) == Relation::Duplicate
         })
-        .filter_map(|other| board.entries[*other].memory.scope.agent().map(|agent| agent.as_str().to_owned()))
+        .map(|other| &board.entries[*other].memory)
+        .collect();
+    let found_at = same.iter().map(|memory| last_word(memory)).fold(last_word(&fact), Timestamp::max);
+    let others: BTreeSet<String> = same
+        .into_iter()
+        .filter_map(|memory| memory.scope.agent().map(|agent| agent.as_str().to_owned()))
         .collect();
     fact.confirmed_by
         .extend(others.into_iter().filter(|agent| !board.entries[at].memory.confirmed_by.contains(agent)));
-    fact
+    (fact, found_at)
 }
 
 fn share(board: &mut Board<'_>, fact: &Memory, scope: Scope, goes: Option<(usize, &str, Status)>) {
@@ -250,7 +276,7 @@ pub fn retires_when(memory: &Memory) -> String {
 /// Makes stale what was seen once, long ago, and never confirmed nor found helpful since. The longest silent go first.
 pub(super) fn retire(board: &mut Board<'_>) {
     let mut due: Vec<usize> =
-        (0..board.entries.len()).filter(|at| is_due(&board.entries[*at].memory, board.now)).collect();
+        (0..board.entries.len()).filter(|at| is_retired(board, &board.entries[*at].memory)).collect();
     due.sort_by_key(|at| {
         let memory = &board.entries[*at].memory;
         (memory.last_confirmed_at, memory.id.clone())
@@ -266,6 +292,11 @@ pub(super) fn retire(board: &mut Board<'_>) {
         let evidence = after.source.events.clone();
         board.change(at, DreamOp::Retire, after, because, evidence);
     }
+}
+
+/// Whether a memory is due and no person woke it.
+fn is_retired(board: &Board<'_>, memory: &Memory) -> bool {
+    is_due(memory, board.now) && !board.vetoes.keeps_awake(memory)
 }
 
 /// Whether a memory was seen once, too long ago for its kind, and nobody has confirmed it since.

@@ -200,7 +200,14 @@ fn only_what_happened_is_undone_and_only_once() {
 fn dreamt(world: &mut World, findings: &[crate::CandidateOf], prefix: &str) -> Dream {
     let existing: Vec<Memory> = world.values().cloned().collect();
     let caps = Caps::default();
-    let input = PlanInput { existing: &existing, candidates: findings, spent: &[], now: now(), caps: &caps };
+    let input = PlanInput {
+        existing: &existing,
+        candidates: findings,
+        spent: &[],
+        taken_back: &[],
+        now: now(),
+        caps: &caps,
+    };
     let mut minted = 0;
     let made = plan(&input, &mut || {
         minted += 1;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::Resolved;
 use crate::files::open_regular;
 use crate::memory::Page;
+use crate::names::safe_name;
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
 
@@ -87,7 +88,7 @@ impl Engine {
             return Err(EngineError::invalid(format!("limit is outside 1–{MAX_PAGE}")));
         }
         let place = self.place_of_reader(owner, &request.reader)?;
-        let agent: Option<AgentId> = request.reader.agent.clone();
+        let agent: Option<AgentId> = request.reader.agent_id();
         if request.office && agent.is_none() {
             return Err(EngineError::invalid("face office needs an agent"));
         }
@@ -111,7 +112,7 @@ impl Engine {
         session: &str,
         harness: Option<&str>,
     ) -> Result<Session, EngineError> {
-        let named = self.store().snapshot()?.sessions_named(owner, session)?;
+        let named = self.store().snapshot()?.sessions_named(owner, &safe_name(session))?;
         named
             .into_iter()
             .filter(|session| harness.is_none_or(|harness| session.key.harness == harness))

@@ -7,7 +7,8 @@ use doze_dream::{Standing, Undo, UndoStep, undo};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
-use crate::memory::FORGOTTEN;
+use crate::ids::is_whole;
+use crate::memory::{FORGOTTEN, Page};
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
 /// What an undo did.
@@ -26,9 +27,20 @@ pub struct Undone {
 }
 
 impl Engine {
-    /// The newest dreams, newest first.
-    pub fn dreams(&self, owner: &OwnerId, limit: usize) -> Result<Vec<Dream>, EngineError> {
-        Ok(self.store().snapshot()?.dreams(owner, limit)?)
+    /// A page of the journal, newest first.
+    pub fn dream_log(
+        &self,
+        owner: &OwnerId,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Dream>, EngineError> {
+        let before = cursor.map(parse_cursor).transpose()?;
+        let more = limit.saturating_add(1);
+        let mut items = self.store().snapshot()?.dreams_before(owner, before.as_ref(), more)?;
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| has_more).map(|last| last.id.to_string());
+        Ok(Page { items, next })
     }
 
     /// One dream, or the last.
@@ -104,6 +116,14 @@ impl Engine {
         }
         Ok(forgotten)
     }
+}
+
+/// The dream at which the page before ended; it need not be in the journal any more.
+fn parse_cursor(cursor: &str) -> Result<DreamId, EngineError> {
+    if is_whole(cursor) {
+        return Ok(DreamId::new(cursor));
+    }
+    Err(EngineError::invalid("cursor is not one that a list answered"))
 }
 
 /// The spaces that a dream's records were or are in, and every memory in them.

@@ -8,8 +8,8 @@ use doze_core::model::{
 };
 use doze_core::{redact, text};
 use doze_dream::{
-    CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, candidates, choose, plan,
-    retry_after,
+    CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack, candidates, choose,
+    plan, retry_after, taken_back,
 };
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
@@ -248,7 +248,9 @@ impl Engine {
             let snapshot = self.store().snapshot()?;
             let mut state = self.sweep_state(&snapshot, owner)?;
             let scopes = self.touched_scopes(&snapshot, owner, readings, project)?;
-            let made = self.plan(&snapshot, owner, readings, &scopes, &state)?;
+            let journal = snapshot.dreams(owner, usize::MAX)?;
+            let taken: Vec<TakenBack> = journal.iter().take(MAX_DREAMS).flat_map(taken_back).collect();
+            let made = self.plan(&snapshot, owner, readings, &scopes, &state, &taken)?;
             dream.ended_at = self.now();
             dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
             dream.reason = reason(readings.len(), &made);
@@ -273,7 +275,7 @@ impl Engine {
             set = set
                 .put_aux(Family::Setting, SWEEP_STATE, serde_json::to_vec(&state).unwrap_or_default())
                 .put_dream(dream.clone());
-            for old in snapshot.dreams(owner, usize::MAX)?.into_iter().skip(MAX_DREAMS) {
+            for old in journal.into_iter().skip(MAX_DREAMS) {
                 set = set.delete_dream(old.id);
             }
             drop(snapshot);
@@ -326,6 +328,7 @@ impl Engine {
         readings: &[Reading],
         scopes: &[Scope],
         state: &super::state::SweepState,
+        taken_back: &[TakenBack],
     ) -> Result<Plan, EngineError> {
         let mut existing: Vec<Memory> = Vec::new();
         for scope in scopes {
@@ -360,7 +363,14 @@ impl Engine {
             Vec::new()
         };
         let caps = Caps::default();
-        let input = PlanInput { existing: &existing, candidates: &findings, spent: &spent, now, caps: &caps };
+        let input = PlanInput {
+            existing: &existing,
+            candidates: &findings,
+            spent: &spent,
+            taken_back,
+            now,
+            caps: &caps,
+        };
         Ok(plan(&input, &mut || self.new_memory_id()))
     }
 }

@@ -214,12 +214,13 @@ impl Engine {
     /// Another agent found the same (S0.35).
     pub fn confirm(&self, owner: &OwnerId, id: &MemoryId, agent: &AgentId) -> Result<Memory, EngineError> {
         check_given("agent", agent.as_str())?;
+        let name = safe_name(agent.as_str());
+        let agent = &AgentId::new(name.clone());
         self.change_memory(owner, id, |_, mut memory| {
-            let name = safe_name(agent.as_str());
             let is_own = memory.scope.agent() == Some(agent)
                 || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
             if !is_own && !memory.confirmed_by.contains(&name) {
-                memory.confirmed_by.push(name);
+                memory.confirmed_by.push(name.clone());
                 memory.evidence_count += 1;
                 memory.last_confirmed_at = self.now();
             }

@@ -9,6 +9,7 @@ use doze_core::text;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 
 use super::traces::Traces;
+use crate::names::safe_name;
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
@@ -58,7 +59,9 @@ impl Engine {
                 Err(EngineError::refused("only a person forgets more than one memory at once")
                     .hint("run the command yourself in a terminal"))
             }
-            Forget::Session { session, memories } => self.forget_session(owner, session, *memories),
+            Forget::Session { session, memories } => {
+                self.forget_session(owner, &safe_name(session), *memories)
+            }
             Forget::Project(name) => {
                 let project = self.find_project(owner, name)?;
                 let forgotten = self.forget_where(

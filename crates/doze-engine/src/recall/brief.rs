@@ -65,6 +65,7 @@ impl Engine {
             self.note_activity();
         }
         check_name("session", request.session.as_deref().unwrap_or(""))?;
+        let session = request.session.as_deref().map(safe_name);
         let Some(place) = self.place_of_reader(owner, &request.reader)? else {
             return Ok(Told::default());
         };
@@ -74,8 +75,7 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         if request.inject && request.source.as_deref() == Some("resume") {
             // A resumed session still has the text it was given.
-            let session =
-                request.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(NO_SESSION);
+            let session = session.as_deref().filter(|session| !session.is_empty()).unwrap_or(NO_SESSION);
             if snapshot.aux(owner, Family::Injection, session)?.is_some() {
                 return Ok(Told::default());
             }
@@ -94,7 +94,6 @@ impl Engine {
             max_tokens: request.budget.unwrap_or(self.switches().brief_tokens),
         });
         if request.inject && !told.text.is_empty() {
-            let session = request.session.as_deref().map(safe_name);
             self.remember_injection(owner, session.as_deref(), &place, &told)?;
         }
         Ok(told)
@@ -104,7 +103,9 @@ impl Engine {
     pub fn last_brief(&self, owner: &OwnerId, session: Option<&str>) -> Result<Told, EngineError> {
         let snapshot = self.store().snapshot()?;
         let newest = match session {
-            Some(session) => snapshot.aux(owner, Family::Injection, session)?.and_then(|bytes| read(&bytes)),
+            Some(session) => {
+                snapshot.aux(owner, Family::Injection, &safe_name(session))?.and_then(|bytes| read(&bytes))
+            }
             None => snapshot
                 .aux_scan(owner, Family::Injection, "")?
                 .into_iter()
@@ -128,6 +129,8 @@ impl Engine {
     ) -> Result<Told, EngineError> {
         self.note_activity();
         check_name("session", session.unwrap_or(""))?;
+        let session = session.map(safe_name);
+        let session = session.as_deref();
         let Some(place) = self.place_of_reader(owner, reader)?.filter(|_| self.switches().prompt_search)
         else {
             return Ok(Told::default());

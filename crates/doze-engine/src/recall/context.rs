@@ -7,6 +7,7 @@ use doze_core::render::recovery::{LegacyRecovery, Recovery};
 use doze_store::{SessionFilter, Snapshot};
 
 use super::{Reader, Told};
+use crate::names::safe_name;
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
@@ -51,16 +52,17 @@ pub struct Recovered {
 impl Engine {
     /// What the agent was doing when its session was lost (S0.19, S0.21–S0.24).
     pub fn recover(&self, owner: &OwnerId, request: &RecoverRequest) -> Result<Recovered, EngineError> {
-        let agent = named_agent(&request.reader)?;
+        let agent = &named_agent(&request.reader)?;
+        let session = request.session.as_deref().map(safe_name);
         let place = self.place_of_reader(owner, &request.reader)?;
         let snapshot = self.store().snapshot()?;
         let mut works = works_of(&snapshot, owner, agent, place.as_ref())?;
-        let chosen = match &request.session {
-            Some(session) => works.iter().position(|work| work.session.as_deref() == Some(session)),
+        let chosen = match &session {
+            Some(session) => works.iter().position(|work| work.session.as_ref() == Some(session)),
             None => (!works.is_empty()).then_some(0),
         };
         let work = chosen.map(|at| works.remove(at));
-        let last = last_session(&snapshot, owner, agent, place.as_ref(), request.session.as_deref())?;
+        let last = last_session(&snapshot, owner, agent, place.as_ref(), session.as_deref())?;
         let summary = last.as_ref().and_then(|session| session.summary.as_ref());
         let task = last.as_ref().and_then(|session| session.task.as_ref()).map(|task| task.prompt.as_str());
         let parts = Recovery::choose(work.as_ref(), summary, task, request.legacy.as_ref());
@@ -79,7 +81,7 @@ impl Engine {
 
     /// What the agent should know before a task (S0.30–S0.36).
     pub fn context(&self, owner: &OwnerId, request: &ContextRequest) -> Result<Told, EngineError> {
-        let agent = named_agent(&request.reader)?;
+        let agent = &named_agent(&request.reader)?;
         let place = self.place_of_reader(owner, &request.reader)?;
         let project = place.as_ref().and_then(Resolved::reads);
         let snapshot = self.store().snapshot()?;
@@ -106,8 +108,8 @@ impl Engine {
     }
 }
 
-fn named_agent(reader: &Reader) -> Result<&AgentId, EngineError> {
-    reader.agent.as_ref().ok_or_else(|| EngineError::invalid("agent is missing"))
+fn named_agent(reader: &Reader) -> Result<AgentId, EngineError> {
+    reader.agent_id().ok_or_else(|| EngineError::invalid("agent is missing"))
 }
 
 /// The runs of an agent that have not ended, the newest first.

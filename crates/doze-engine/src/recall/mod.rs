@@ -12,6 +12,7 @@ use doze_core::model::{AgentId, Memory, OwnerId, Scope, Space, Status};
 use doze_core::render::Rendered;
 use doze_store::Snapshot;
 
+use crate::names::safe_name;
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
@@ -34,6 +35,13 @@ pub struct Reader {
     pub agent: Option<AgentId>,
     /// The spaces to read; empty for the caller's user, project and agent.
     pub spaces: Vec<Space>,
+}
+
+impl Reader {
+    /// The agent's id as records name it: one that holds a secret is known by its stand-in.
+    pub(crate) fn agent_id(&self) -> Option<AgentId> {
+        self.agent.as_ref().map(|agent| AgentId::new(safe_name(agent.as_str())))
+    }
 }
 
 impl Engine {
@@ -68,11 +76,12 @@ impl Engine {
         place: Option<&Resolved>,
         reader: &Reader,
     ) -> Result<Vec<Scope>, EngineError> {
+        let by = reader.agent_id();
         let Some(place) = place else {
             let mut scopes = self.scopes_everywhere(snapshot, owner, reader)?;
-            scopes.retain(|scope| match (&reader.agent, scope) {
+            scopes.retain(|scope| match (&by, scope) {
                 (Some(_), Scope::Project(_)) => false,
-                (Some(reader), Scope::Agent { agent, .. }) => agent == reader,
+                (Some(by), Scope::Agent { agent, .. }) => agent == by,
                 _ => true,
             });
             return Ok(scopes);
@@ -88,8 +97,8 @@ impl Engine {
             scopes.push(Scope::Project(project.clone()));
         }
         if wants(Space::Agent) {
-            match &reader.agent {
-                Some(agent) => scopes.push(Scope::Agent { project: project.cloned(), agent: agent.clone() }),
+            match by {
+                Some(agent) => scopes.push(Scope::Agent { project: project.cloned(), agent }),
                 None => scopes.extend(
                     snapshot
                         .scopes(owner)?

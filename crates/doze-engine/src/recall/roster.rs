@@ -7,7 +7,7 @@ use doze_core::render::roster::{LastSession, RosterAgent, roster};
 use doze_store::SessionFilter;
 
 use super::{Reader, Told};
-use crate::names::check_count;
+use crate::names::{check_count, safe_name};
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
@@ -34,6 +34,7 @@ impl Engine {
                 .extend(newest.into_values().map(|session| line(&session.agent.name.clone(), Some(session))));
         }
         for agent in agents {
+            let agent = AgentId::new(safe_name(agent.as_str()));
             let filter = SessionFilter { agent: Some(agent.clone()), ..filter.clone() };
             let last = snapshot.sessions(owner, &filter, None, 1)?.items.into_iter().next();
             let name = last.as_ref().map_or_else(|| agent.to_string(), |session| session.agent.name.clone());

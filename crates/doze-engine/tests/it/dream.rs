@@ -1,5 +1,7 @@
-use doze_core::model::{DreamResult, SessionEnd, SessionOutcome, Status};
-use doze_engine::{DreamRequest, ListRequest, MemoryRequest, Reader, StatusFilter};
+use std::collections::BTreeSet;
+
+use doze_core::model::{Dream, DreamOp, DreamResult, Event, Face, Kind, SessionEnd, SessionOutcome, Status};
+use doze_engine::{DreamRequest, EditRequest, ListRequest, MemoryRequest, Problem, Reader, StatusFilter};
 use jiff::SignedDuration;
 
 use crate::kit::{Kit, long_session, reader, turn};
@@ -210,7 +212,7 @@ fn what_was_left_alone_is_in_the_journal_until_it_is_forgotten() {
     assert_eq!(kit.engine.dream_record(&kit.owner, Some(&dream.id)).unwrap(), dream);
 
     kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(learned.id), true).unwrap();
-    for dream in kit.engine.dreams(&kit.owner, 9).unwrap() {
+    for dream in kit.engine.dream_log(&kit.owner, 9, None).unwrap().items {
         let told: Vec<&str> = dream
             .changes
             .iter()
@@ -219,4 +221,100 @@ fn what_was_left_alone_is_in_the_journal_until_it_is_forgotten() {
             .collect();
         assert!(!told.iter().any(|line| line.contains("pnpm")), "{told:?}");
     }
+}
+
+#[test]
+fn what_a_person_took_back_stays_so_until_something_new_speaks_for_it() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let learned = all(&kit)
+        .into_iter()
+        .find(|memory| memory.face == Face::Project && memory.body.contains("pnpm"))
+        .unwrap();
+    // The same words a second time, as an agent's edit leaves them, and something that is due to be retired.
+    let add = |body: &str, kind: Kind| {
+        let request = MemoryRequest {
+            body: body.to_owned(),
+            reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+            kind: Some(kind),
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap().memory.id
+    };
+    add("The tunnel to the warehouse drops at noon.", Kind::EnvQuirk);
+    kit.pass(SignedDuration::from_hours(24 * 200));
+    let twin = add("Blue kingfishers nest in the reeds.", learned.kind);
+    let edit = EditRequest {
+        title: Some(learned.title.clone()),
+        body: Some(learned.body.clone()),
+        ..Default::default()
+    };
+    kit.engine.edit(&kit.owner, &twin, &edit, false).unwrap();
+
+    let before = all(&kit);
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let ops = |dream: &Dream| dream.changes.iter().map(|change| change.op).collect::<BTreeSet<_>>();
+    assert!(ops(&dream).is_superset(&BTreeSet::from([DreamOp::Merge, DreamOp::Retire])), "{dream:?}");
+    kit.pass(SignedDuration::from_mins(5));
+    kit.engine.undo_dream(&kit.owner, None).unwrap();
+    assert_eq!(all(&kit), before);
+    for _ in 0..2 {
+        kit.pass(SignedDuration::from_hours(30));
+        let again = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+        assert_eq!((again.result, again.changes), (DreamResult::Nothing, vec![]));
+        assert_eq!(all(&kit), before);
+    }
+
+    let said_again =
+        long_session("No, use pnpm instead of npm in this repository.").into_iter().map(|event| Event {
+            id: format!("again-{}", event.id).into(),
+            at: event.at.map(|at| at + SignedDuration::from_hours(24 * 201)),
+            ..event
+        });
+    kit.commit(turn("s2", "b", &cwd, said_again.collect()));
+    let acted = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert!(ops(&acted).contains(&DreamOp::Merge) && !ops(&acted).contains(&DreamOp::Retire), "{acted:?}");
+}
+
+#[test]
+fn the_log_of_dreams_has_pages_that_bring_each_once() {
+    let kit = Kit::new();
+    let log = |limit, cursor: Option<&str>| kit.engine.dream_log(&kit.owner, limit, cursor).unwrap();
+    let mut dreamt = Vec::new();
+    for _ in 0..5 {
+        kit.pass(SignedDuration::from_mins(1));
+        dreamt.insert(0, kit.engine.dream(&kit.owner, &by_hand()).unwrap().id);
+    }
+    let first = log(2, None);
+    // What is dreamt while somebody reads moves nothing.
+    kit.pass(SignedDuration::from_mins(1));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let (mut seen, mut cursor) = (first.items, first.next);
+    while let Some(next) = cursor {
+        let page = log(2, Some(&next));
+        seen.extend(page.items);
+        cursor = page.next;
+    }
+    assert_eq!(seen.into_iter().map(|dream| dream.id).collect::<Vec<_>>(), dreamt);
+    for bad in ["", "2", "x"] {
+        let error = kit.engine.dream_log(&kit.owner, 2, Some(bad)).unwrap_err();
+        assert!(error.problem == Problem::Invalid && error.message.starts_with("cursor"), "{bad}");
+    }
+}
+
+#[test]
+fn a_dream_goes_by_the_end_or_the_beginning_of_its_id() {
+    let kit = Kit::new();
+    let id = kit.engine.dream(&kit.owner, &by_hand()).unwrap().id;
+    let find = |given: &str| kit.engine.dream_id(&kit.owner, given);
+    let text = id.as_str();
+    for part in [text, &text[28..], &text[..8], &text[32..].to_uppercase()] {
+        assert_eq!(find(part).unwrap(), id, "{part}");
+    }
+    assert_eq!(find("beef0bad").unwrap_err().problem, Problem::NotFound);
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let error = find(&text[..8]).unwrap_err();
+    assert!(error.problem == Problem::Invalid && error.message.contains(text), "{}", error.message);
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use doze_core::model::{Space, TaskRef};
 use doze_engine::{
-    CommitRequest, MemoryRequest, Problem, Reader, RecoverRequest, SessionListRequest, TaskRequest,
-    TranscriptRef, WorkRequest,
+    BriefRequest, CommitRequest, ContextRequest, Forget, ListRequest, MemoryRequest, Problem, Reader,
+    RecoverRequest, SessionListRequest, TaskRequest, TranscriptRef, WorkRequest,
 };
 use jiff::SignedDuration;
 
@@ -140,6 +140,81 @@ fn a_secret_in_a_name_never_reaches_the_disk() {
         let bytes = std::fs::read(file).unwrap();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", file.display());
     }
+}
+
+#[test]
+fn what_is_kept_under_a_stand_in_is_found_by_the_name_it_stands_for() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let secret = ["ghp_", "a8Fz0kQm2Lr7Yc4Wd9Xe1Vb6Nh3Tj5Us8Po2"].concat();
+    let named = |name: &str| format!("{name}-{secret}");
+    let (session, by) = (named("session"), named("agent"));
+    let reader = reader(&cwd, &by);
+    let work = WorkRequest {
+        agent: Some(agent(&by)),
+        session: Some(session.clone()),
+        summary: Some("half of the ibis migration".to_owned()),
+        reader: reader.clone(),
+        ..Default::default()
+    };
+    kit.engine.set_work(&kit.owner, &work).unwrap();
+    let recover = |session: Option<&String>| {
+        let request =
+            RecoverRequest { reader: reader.clone(), session: session.cloned(), ..Default::default() };
+        kit.engine.recover(&kit.owner, &request).unwrap().told.text
+    };
+    for named in [None, Some(&session)] {
+        assert!(recover(named).contains("half of the ibis"), "{}", recover(named));
+    }
+    let other = named("other");
+    let found = kit.engine.work(&kit.owner, &reader, Some(&session)).unwrap();
+    assert_eq!(kit.engine.works(&kit.owner, &reader).unwrap(), [found]);
+    assert_eq!(kit.engine.clear_work(&kit.owner, &reader, Some(&other)).unwrap(), 0);
+    assert_eq!(kit.engine.clear_work(&kit.owner, &reader, Some(&session)).unwrap(), 1);
+
+    let mut request = turn(&session, &by, &cwd, vec![prompt(1, "Note: ibis needs Go 1.25.")]);
+    request.summary = Some("all of the ibis migration".to_owned());
+    kit.commit(request);
+    for named in [None, Some(&session)] {
+        assert!(recover(named).contains("all of the ibis"), "{}", recover(named));
+    }
+    let list = SessionListRequest { reader: reader.clone(), limit: 10, ..Default::default() };
+    let listed = kit.engine.sessions(&kit.owner, &list).unwrap().items;
+    assert_eq!(listed, [kit.engine.session(&kit.owner, &session, None).unwrap()]);
+    let roster = kit.engine.roster(&kit.owner, &reader, &[by.as_str().into()]).unwrap().text;
+    assert!(roster.contains("all of the ibis") && !roster.contains(&secret), "{roster}");
+    assert!(
+        kit.engine
+            .context(&kit.owner, &ContextRequest { reader: reader.clone() })
+            .unwrap()
+            .text
+            .contains("Go 1.25")
+    );
+    let own = ListRequest {
+        reader: Reader { spaces: vec![Space::Agent], ..reader.clone() },
+        limit: 10,
+        ..Default::default()
+    };
+    let own = kit.engine.memories(&kit.owner, &own).unwrap().items;
+    assert_eq!(own.len(), 1, "{own:?}");
+    let confirmed = kit.engine.confirm(&kit.owner, &own[0].id, &by.as_str().into()).unwrap();
+    assert_eq!(confirmed.evidence_count, own[0].evidence_count, "nobody confirms what is their own");
+
+    let brief = BriefRequest {
+        reader: reader.clone(),
+        session: Some(session.clone()),
+        inject: true,
+        ..Default::default()
+    };
+    let told = kit.engine.brief(&kit.owner, &brief).unwrap();
+    assert_eq!(kit.engine.last_brief(&kit.owner, Some(&session)).unwrap().text, told.text);
+    let resumed = BriefRequest { source: Some("resume".to_owned()), ..brief };
+    assert_eq!(kit.engine.brief(&kit.owner, &resumed).unwrap().text, "", "it has its text already");
+
+    let forget = Forget::Session { session: session.clone(), memories: true };
+    let forgotten = kit.engine.forget(&kit.owner, &forget, true).unwrap();
+    assert_eq!((forgotten.sessions, forgotten.memories), (1, 1));
+    assert!(kit.engine.session(&kit.owner, &session, None).is_err());
 }
 
 #[test]

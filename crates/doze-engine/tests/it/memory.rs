@@ -308,3 +308,42 @@ fn a_title_made_from_the_body_follows_it_and_one_that_was_given_stays() {
     assert_eq!(edited(None, long), "The broker listens on 1884 in CI.");
     assert_eq!(edited(Some("Broker port"), "Port 1883 serves the message broker."), "Broker port");
 }
+
+#[test]
+fn a_memory_goes_by_any_end_or_beginning_of_its_id_that_is_its_alone() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let add = |n: u32| {
+        let request = MemoryRequest {
+            title: Some(format!("Heron {n}")),
+            body: format!("Herons of sort {n} eat {} fish a day.", n * 3),
+            reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap().memory.id
+    };
+    let find = |given: &str| kit.engine.memory_id(&kit.owner, given);
+    let first = add(1);
+    let text = first.as_str();
+    assert_eq!(find(&text[..8]).unwrap(), first, "the beginning, as long as it is the only one");
+    let others: Vec<_> = (2..9).map(add).collect();
+    for id in [&first, others.last().unwrap()] {
+        for part in [id.as_str(), &id.as_str()[24..], &id.as_str()[4..], &id.as_str()[24..].to_uppercase()] {
+            assert_eq!(find(part).unwrap(), *id, "{part}");
+        }
+    }
+    let error = find(&text[..8]).unwrap_err();
+    assert_eq!(error.problem, Problem::Invalid);
+    assert!(
+        error.message.contains(&format!("{first} (Heron 1)")) && error.message.ends_with(" and more"),
+        "{error}"
+    );
+    assert_eq!(error.message.matches(&text[..8]).count(), 6, "it and five candidates: {error}");
+    // Too short, no part of an id, or nobody's: found by nothing.
+    for none in [&text[33..], "", "fish", "beef0bad", "%", "\u{fc}\u{fc}"] {
+        let found = find(none).and_then(|id| kit.engine.memory(&kit.owner, &id));
+        assert_eq!(found.unwrap_err().problem, Problem::NotFound, "{none}");
+    }
+    let stranger = kit.engine.memory_id(&"local:2".into(), &text[24..]);
+    assert_eq!(stranger.unwrap_err().problem, Problem::NotFound, "one owner's ids are not another's");
+}

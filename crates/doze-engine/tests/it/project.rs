@@ -1,8 +1,9 @@
 use std::path::Path;
 
-use doze_engine::{Forget, Problem};
+use doze_core::model::Space;
+use doze_engine::{Forget, MemoryRequest, Problem, Reader, Verdict};
 
-use crate::kit::{Kit, git, prompt, turn};
+use crate::kit::{Kit, agent, git, prompt, turn};
 
 fn id(kit: &Kit, folder: &Path) -> String {
     let place = kit.engine.project_of(&kit.owner, &folder.to_string_lossy()).unwrap();
@@ -79,6 +80,40 @@ fn projects_are_named_merged_split_and_forgotten() {
     assert!(kit.brief(&web, "a").is_empty());
     assert_eq!(kit.engine.session(&kit.owner, "s2", None).unwrap_err().problem, Problem::NotFound);
     assert!(kit.brief(&shop, "a").contains("gRPC"));
+}
+
+#[test]
+fn a_project_counts_its_memories_in_force_and_no_others() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let add = |body: &str, by: Option<&str>| {
+        let request = MemoryRequest {
+            body: body.to_owned(),
+            agent: by.map(agent),
+            space: by.map(|_| Space::Agent),
+            reader: Reader { cwd: Some(cwd.clone()), ..Default::default() },
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap().memory.id
+    };
+    let counted = || {
+        let cards = kit.engine.projects(&kit.owner).unwrap();
+        assert_eq!(kit.engine.project_card(&kit.owner, "shop").unwrap(), cards[0]);
+        cards[0].memories
+    };
+    let wrong = add("The shop speaks gRPC to billing.", None);
+    let stale = add("Invoices leave on Mondays.", Some("alex"));
+    let gone = add("Herons eat three fish a day.", None);
+    add("The web app uses island rendering.", Some("bert"));
+    assert_eq!(counted(), 4);
+    kit.engine.feedback(&kit.owner, &wrong, Verdict::Wrong, true).unwrap();
+    assert_eq!(counted(), 3);
+    kit.engine.feedback(&kit.owner, &stale, Verdict::Stale, true).unwrap();
+    assert_eq!(counted(), 2);
+    kit.engine.forget(&kit.owner, &Forget::Memory(gone), true).unwrap();
+    assert_eq!(counted(), 1);
+    kit.engine.reinstate(&kit.owner, &wrong, true).unwrap();
+    assert_eq!(counted(), 2);
 }
 
 #[test]

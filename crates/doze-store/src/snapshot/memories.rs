@@ -60,6 +60,30 @@ impl Snapshot {
         failed.map_or(Ok(memories), Err)
     }
 
+    /// At most `limit` of an owner's memories whose ids are wanted, whatever their scope and status. Reads every id, but
+    /// only the records that are wanted.
+    pub fn memories_with_id(
+        &self,
+        owner: &OwnerId,
+        is_wanted: &dyn Fn(&str) -> bool,
+        limit: usize,
+    ) -> Result<Vec<Memory>, ReadError> {
+        let mut ids = BTreeSet::new();
+        let read = |(o, _, id): (&str, &str, &str), ()| {
+            if o == owner.as_str() {
+                ControlFlow::Continue(is_wanted(id).then(|| MemoryId::from(id)))
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        self.scan(MEMORY_SCOPES, (owner.as_str(), "", ""), read, |id| {
+            ids.extend(id);
+            if ids.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        let memories = ids.iter().map(|id| self.memory(owner, id));
+        memories.filter_map(Result::transpose).collect()
+    }
+
     /// The active memory with this topic, the newest if several claim it.
     pub fn memory_by_topic(
         &self,

@@ -93,11 +93,24 @@ impl Snapshot {
 
     /// The newest dreams of an owner, newest first: their ids, which begin with the time, decide.
     pub fn dreams(&self, owner: &OwnerId, limit: usize) -> Result<Vec<Dream>, ReadError> {
+        self.dreams_before(owner, None, limit)
+    }
+
+    /// As [`Snapshot::dreams`], those that are older than one.
+    pub fn dreams_before(
+        &self,
+        owner: &OwnerId,
+        before: Option<&DreamId>,
+        limit: usize,
+    ) -> Result<Vec<Dream>, ReadError> {
         let table = self.table(DREAMS)?;
         // The smallest owner name that is greater: everything before it and from the owner on is the owner's.
-        let end = format!("{}\0", owner.as_str());
-        let mut rows =
-            guarded_read(|| Ok(table.range::<(&str, &str)>((owner.as_str(), "")..(end.as_str(), ""))?))?;
+        let next_owner = format!("{}\0", owner.as_str());
+        let end = match before {
+            Some(before) => (owner.as_str(), before.as_str()),
+            None => (next_owner.as_str(), ""),
+        };
+        let mut rows = guarded_read(|| Ok(table.range::<(&str, &str)>((owner.as_str(), "")..end)?))?;
         let mut dreams = Vec::new();
         while dreams.len() < limit {
             let id = guarded_read(|| match rows.next_back() {
@@ -108,6 +121,19 @@ impl Snapshot {
             dreams.extend(self.dream(owner, &id)?);
         }
         Ok(dreams)
+    }
+
+    /// The ids of an owner's dreams, oldest first.
+    pub fn dream_ids(&self, owner: &OwnerId) -> Result<Vec<DreamId>, ReadError> {
+        let mut ids = Vec::new();
+        let read = |(o, id): (&str, &str), _: &[u8]| {
+            if o == owner.as_str() { ControlFlow::Continue(DreamId::new(id)) } else { ControlFlow::Break(()) }
+        };
+        self.scan(DREAMS, (owner.as_str(), ""), read, |id| {
+            ids.push(id);
+            ControlFlow::Continue(())
+        })?;
+        Ok(ids)
     }
 
     /// The bytes of a bookkeeping record.

@@ -42,20 +42,25 @@ impl Dispatch {
     pub(super) fn dream_log(&self, params: Value) -> Result<Value, WireError> {
         let params: LogParams = parse_params(params)?;
         let limit = given::limit(params.limit, 20, 500)?;
-        let dreams = self.engine.dreams(&self.owner, limit).map_err(told)?;
-        answer(&List { items: dreams.iter().map(wire::dream_item).collect(), next: None })
+        let page = self.engine.dream_log(&self.owner, limit, params.cursor.as_deref()).map_err(told)?;
+        answer(&List { items: page.items.iter().map(wire::dream_item).collect(), next: page.next })
+    }
+
+    /// The dream that a caller means, if it names one.
+    fn dream_id(&self, given: Option<String>) -> Result<Option<DreamId>, WireError> {
+        given.map(|given| self.engine.dream_id(&self.owner, &given)).transpose().map_err(told)
     }
 
     pub(super) fn dream_show(&self, params: Value) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
-        let id = params.id.map(DreamId::new);
+        let id = self.dream_id(params.id)?;
         let dream = self.engine.dream_record(&self.owner, id.as_ref()).map_err(told)?;
         answer(&wire::dream(&dream))
     }
 
     pub(super) fn dream_undo(&self, params: Value) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
-        let id = params.id.map(DreamId::new);
+        let id = self.dream_id(params.id)?;
         let undone = self.engine.undo_dream(&self.owner, id.as_ref()).map_err(told)?;
         answer(&UndoAnswer {
             id: undone.id.to_string(),

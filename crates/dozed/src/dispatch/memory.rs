@@ -12,6 +12,11 @@ use serde_json::Value;
 use super::{Dispatch, answer, given, told, wire};
 
 impl Dispatch {
+    /// The memory that a caller means.
+    fn memory_id(&self, given: &str) -> Result<MemoryId, WireError> {
+        self.engine.memory_id(&self.owner, given).map_err(told)
+    }
+
     pub(super) fn memory_add(&self, params: Value) -> Result<Value, WireError> {
         let params: AddParams = parse_params(params)?;
         let request = MemoryRequest {
@@ -47,7 +52,7 @@ impl Dispatch {
 
     pub(super) fn memory_get(&self, params: Value) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
-        let memory = self.engine.memory(&self.owner, &MemoryId::new(params.id)).map_err(told)?;
+        let memory = self.engine.memory(&self.owner, &self.memory_id(&params.id)?).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
@@ -83,14 +88,14 @@ impl Dispatch {
             tags: params.tags.map(|lines| lines.0),
             files: params.files.map(|lines| lines.0),
         };
-        let id = MemoryId::new(params.id);
+        let id = self.memory_id(&params.id)?;
         let memory = self.engine.edit(&self.owner, &id, &request, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
     pub(super) fn memory_pin(&self, params: Value) -> Result<Value, WireError> {
         let params: PinParams = parse_params(params)?;
-        let id = MemoryId::new(params.id);
+        let id = self.memory_id(&params.id)?;
         let memory = self.engine.pin(&self.owner, &id, params.pinned, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
@@ -103,7 +108,7 @@ impl Dispatch {
             "stale" => Verdict::Stale,
             _ => return Err(WireError::invalid("verdict", "expected helpful, wrong or stale")),
         };
-        let id = MemoryId::new(params.id);
+        let id = self.memory_id(&params.id)?;
         let memory = self.engine.feedback(&self.owner, &id, verdict, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
@@ -112,7 +117,7 @@ impl Dispatch {
         let params: ConfirmParams = parse_params(params)?;
         let agent = AgentId::new(params.agent.id.clone());
         let memory = match (params.id, params.body) {
-            (Some(id), _) => self.engine.confirm(&self.owner, &MemoryId::new(id), &agent),
+            (Some(id), _) => self.engine.confirm(&self.owner, &self.memory_id(&id)?, &agent),
             (None, Some(body)) => {
                 let reader = given::reader(None, params.cwd, params.project, None)?;
                 self.engine.confirm_words(&self.owner, &reader, &body, &agent)
@@ -124,7 +129,7 @@ impl Dispatch {
 
     pub(super) fn memory_review(&self, params: Value) -> Result<Value, WireError> {
         let params: ReviewParams = parse_params(params)?;
-        let id = MemoryId::new(params.id);
+        let id = self.memory_id(&params.id)?;
         let memory = self.engine.review(&self.owner, &id, params.accept, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
@@ -132,7 +137,7 @@ impl Dispatch {
     pub(super) fn memory_forget(&self, params: Value) -> Result<Value, WireError> {
         let params: ForgetParams = parse_params(params)?;
         let what = match (params.id, params.session, params.project, params.all) {
-            (Some(id), None, None, false) => Forget::Memory(MemoryId::new(id)),
+            (Some(id), None, None, false) => Forget::Memory(self.memory_id(&id)?),
             (None, Some(session), None, false) => Forget::Session { session, memories: params.memories },
             (None, None, Some(project), false) => Forget::Project(project),
             (None, None, None, true) => Forget::All,
@@ -144,14 +149,14 @@ impl Dispatch {
 
     pub(super) fn memory_reinstate(&self, params: Value) -> Result<Value, WireError> {
         let params: ReinstateParams = parse_params(params)?;
-        let memory =
-            self.engine.reinstate(&self.owner, &MemoryId::new(params.id), params.human).map_err(told)?;
+        let id = self.memory_id(&params.id)?;
+        let memory = self.engine.reinstate(&self.owner, &id, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
     pub(super) fn memory_why(&self, params: Value) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
-        let why = self.engine.why(&self.owner, &MemoryId::new(params.id)).map_err(told)?;
+        let why = self.engine.why(&self.owner, &self.memory_id(&params.id)?).map_err(told)?;
         answer(&WhyAnswer {
             memory: wire::memory(&why.memory),
             events: why
