@@ -335,6 +335,9 @@ fn a_sweep_and_the_next_of_the_day_change_no_more_than_the_cap() {
 /// What happens to a memory between an undo and the next sweep.
 type Since = fn(&mut Memory);
 
+/// The world, what the first sweep does, which memory gets what in the meantime, what the next sweep does.
+type TakenBackCase<'a> = (Vec<Memory>, &'a [DreamOp], &'a str, Since, &'a [DreamOp]);
+
 #[test]
 fn what_a_person_took_back_is_not_done_again_without_new_evidence() {
     let twin = |id: &str, hours: i64| {
@@ -368,8 +371,7 @@ fn what_a_person_took_back_is_not_done_again_without_new_evidence() {
         shared("s", "The broker listens on port 5432"),
         office("a", "alex", "The broker listens on port 5433", 3),
     ];
-    // The world, what the first sweep does, which memory gets what in the meantime, what the next sweep does.
-    let cases: Vec<(Vec<Memory>, &[DreamOp], &str, Since, &[DreamOp])> = vec![
+    let cases: Vec<TakenBackCase<'_>> = vec![
         (twins.clone(), &[Merge; 4], "a", nothing, &[]),
         (twins.clone(), &[Merge; 4], "c", later, &[Merge; 2]),
         (twins.clone(), &[Merge; 4], "b", elsewhere, &[Merge; 2]),

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
-use doze_core::redact;
 use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
+use doze_core::redact;
 use doze_store::{Family, session_aux_key};
 use doze_transcript::{Cursor, Format, Limits, ReadError, read};
 
