@@ -54,7 +54,9 @@ impl CallError {
             Self::Connect { .. } => "is dozed running? start it with `doze up`",
             Self::Timeout { .. } => "dozed is busy or stuck; `doze status` tells which",
             Self::Lost { .. } => "dozed stopped or was restarted; try again",
-            Self::Garbled => "something else may own the socket; `doze doctor` tells who",
+            Self::Garbled => {
+                "another program listens there; stop it, or choose another place with DOZE_SOCKET"
+            }
             Self::TooLarge { .. } => "send it in pieces with session.append",
             Self::Daemon(error) => &error.hint,
         }

@@ -173,6 +173,11 @@ fn trouble(status: &StatusAnswer) -> Option<String> {
         Some("it is starting; look again in a moment".to_owned())
     } else if status.spool.quarantined > 0 {
         Some(format!("{} could not be read; see the log", count(status.spool.quarantined, "spooled commit")))
+    } else if status.spool.lost > 0 {
+        Some(format!(
+            "{} lost in the last week: refused, or the spool was full; see the log",
+            count(status.spool.lost, "commit")
+        ))
     } else if queue.failed > 0 {
         Some(format!("{} failed; see  doze config show extractor", count(queue.failed, "extraction")))
     } else if matches!(status.model.state.as_str(), "failed" | "missing") {
@@ -257,5 +262,9 @@ mod tests {
                       0 waiting, 0 running, oldest 0 s · 3 spooled\n";
         assert_eq!(text, wanted);
         assert_eq!(exit, Exit::Done);
+
+        let mut status = well();
+        status["spool"] = json!({"lost": 2});
+        assert!(drawn(status).0.starts_with("2 commits lost in the last week: "));
     }
 }

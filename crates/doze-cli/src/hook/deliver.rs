@@ -32,17 +32,18 @@ pub(super) fn ask(method: &str, params: Value) -> Option<Recalled> {
     client.call_as(method, params, Instant::now() + BRIEF).ok()
 }
 
-/// Hands over a commit; what the daemon does not acknowledge in time goes into the spool.
+/// Hands over a commit; what the daemon does not acknowledge in time goes into the spool. What is refused for good, or
+/// finds no room there, is counted: the agent must not notice, but `doze status` tells.
 pub(super) fn commit(params: Value) {
     let Ok(paths) = Paths::discover() else { return };
     // As root in somebody else's home nothing may be written there.
     if paths.foreign_owner().is_some() {
         return;
     }
-    let handed_over = hand_over(&paths, params.clone());
-    if handed_over.is_err_and(|error| error.is_temporary()) {
-        // A spool that is full or cannot be written loses this commit; the agent must not notice.
-        let _ = Spool::new(&paths.spool).put(method::SESSION_COMMIT, params);
+    let Err(error) = hand_over(&paths, params.clone()) else { return };
+    let spool = Spool::new(&paths.spool);
+    if !error.is_temporary() || spool.put(method::SESSION_COMMIT, params).is_err() {
+        spool.note_lost();
     }
 }
 

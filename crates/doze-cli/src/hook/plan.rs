@@ -1,5 +1,8 @@
 //! From an agent's event to the one call it causes. Pure: the commit's id is handed in.
 
+use std::borrow::Cow;
+
+use doze_core::redact::redact;
 use serde_json::{Map, Value, json};
 
 use super::Harness;
@@ -134,9 +137,24 @@ fn add_said(params: &mut Map<String, Value>, transcript: Option<&str>, output: O
         params.insert("transcript".into(), json!({"path": path}));
     }
     if let Some(output) = output {
-        let end = output.floor_char_boundary(MAX_OUTPUT_BYTES);
-        params.insert("output".into(), output.get(..end).unwrap_or_default().into());
+        params.insert("output".into(), last_words(output).into());
     }
+}
+
+/// The end of what was said last, from the start of a line where there is one. Secrets go before the cut: the half of
+/// one, or a key without the line that announces it, would be recognised by nobody after it.
+fn last_words(output: &str) -> Cow<'_, str> {
+    if output.len() <= MAX_OUTPUT_BYTES {
+        return output.into();
+    }
+    let clean = redact(output).text;
+    let cut = clean.ceil_char_boundary(clean.len().saturating_sub(MAX_OUTPUT_BYTES));
+    let end = clean.get(cut..).unwrap_or_default();
+    if end.len() == clean.len() {
+        return clean;
+    }
+    let from_a_line = end.split_once('\n').map_or(end, |(_, rest)| rest);
+    from_a_line.to_owned().into()
 }
 
 /// Whether a prompt was typed, and not sent by the harness itself.
@@ -301,6 +319,29 @@ mod tests {
         let edit = |path: &str| touched("Edit", &ToolInput { path: path.into(), ..ToolInput::default() });
         assert_eq!(edit(&"ü".repeat(512)).len(), 1);
         assert_eq!(edit(&"ü".repeat(513)).len(), 0);
+    }
+
+    #[test]
+    fn of_long_last_words_the_end_is_kept_and_no_half_of_a_secret() {
+        assert!(matches!(last_words("short"), Cow::Borrowed("short")));
+        let long = format!("first\n{}\nlast ü", "füllen\n".repeat(MAX_OUTPUT_BYTES / 8));
+        let kept = last_words(&long);
+        assert!(kept.len() <= MAX_OUTPUT_BYTES && kept.starts_with("füllen\n") && kept.ends_with("last ü"));
+        let one_line = "ü".repeat(MAX_OUTPUT_BYTES);
+        assert_eq!(last_words(&one_line).len(), MAX_OUTPUT_BYTES);
+
+        let key = ["AKIA", "QWERTYUIOPASDFGH"].concat();
+        let block = ["-----BEGIN RSA PRIVATE", " KEY-----\n"].concat()
+            + &"MIIEpAIBAAKCAQEAsecretsecretsecretsecretsecretsecretsecretsecret\n".repeat(20)
+            + &["-----END RSA PRIVATE", " KEY-----"].concat();
+        for (secret, half) in [(key.as_str(), "IOPASDFGH"), (block.as_str(), "secretsecret")] {
+            // The cut falls into the secret, wherever in it.
+            for cut in 1..secret.len().min(64) {
+                let tail = "x ".repeat(MAX_OUTPUT_BYTES / 2 - (secret.len() - cut) / 2);
+                let said = format!("{} {secret} {tail}", "word ".repeat(100));
+                assert!(!last_words(&said).contains(half), "cut at {cut}");
+            }
+        }
     }
 
     #[test]

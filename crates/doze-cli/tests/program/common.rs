@@ -52,6 +52,11 @@ impl Home {
         files.iter().map(|file| serde_json::from_slice(&fs::read(file).unwrap()).unwrap()).collect()
     }
 
+    /// Commits that are counted as lost.
+    pub(crate) fn lost(&self) -> u64 {
+        doze_client::Spool::new(self.path().join("doze/spool")).level().lost
+    }
+
     /// The program with these arguments, in this home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_doze"));

@@ -240,8 +240,20 @@ fn a_commit_the_daemon_finds_wrong_is_not_tried_again_one_it_has_no_room_for_is(
     });
     assert_silent(&home.feed(&["hook", "codex", "Stop"], br#"{"session_id":"wrong","cwd":"/p"}"#));
     assert!(home.spool().is_empty());
+    assert_eq!(home.lost(), 1);
     assert_silent(&home.feed(&["hook", "codex", "Stop"], br#"{"session_id":"right","cwd":"/p"}"#));
-    assert_eq!(home.spool().len(), 1);
+    assert_eq!((home.spool().len(), home.lost()), (1, 1));
+}
+
+#[test]
+fn a_commit_that_a_full_spool_refuses_is_counted() {
+    let home = Home::new();
+    let spool = doze_client::Spool::new(home.path().join("doze/spool"));
+    spool.prepare().unwrap();
+    let full = fs::File::create(home.path().join("doze/spool/000-full.json")).unwrap();
+    full.set_len(doze_client::SPOOL_BYTES_MAX).unwrap();
+    assert_silent(&home.feed(&["hook", "codex", "Stop"], br#"{"session_id":"s","cwd":"/p"}"#));
+    assert_eq!((spool.level().files, home.lost()), (1, 1));
 }
 
 #[test]

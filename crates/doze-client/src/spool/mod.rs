@@ -6,6 +6,7 @@
 //! dropped to make room, the new one is refused, and the caller can say so.
 
 mod hide;
+mod lost;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -111,6 +112,8 @@ pub struct SpoolLevel {
     pub bytes: u64,
     /// Files put aside.
     pub quarantined: usize,
+    /// Commits of the last week that found no room here or were refused for good.
+    pub lost: u64,
 }
 
 /// The spool of one home.
@@ -202,6 +205,7 @@ impl Spool {
             files: waiting.len(),
             bytes: waiting.iter().map(|file| file.bytes).sum(),
             quarantined: aside.unwrap_or_default(),
+            lost: self.lost(),
         }
     }
 

@@ -186,3 +186,26 @@ fn a_link_in_the_spool_is_not_followed() {
     assert_eq!(drained(&spool), Vec::<String>::new());
     assert!(outside.exists());
 }
+
+#[test]
+fn losses_are_counted_within_bounds_and_told_for_a_week() {
+    let (_dir, spool) = spool();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..5).for_each(|_| spool.note_lost()));
+        }
+    });
+    assert_eq!(spool.level(), SpoolLevel { lost: 20, ..SpoolLevel::default() });
+    let file = spool.dir.join(".lost");
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+
+    let week_ago = SystemTime::now() - Duration::from_secs(7 * 24 * 3600 + 60);
+    File::options().write(true).open(&file).unwrap().set_modified(week_ago).unwrap();
+    assert_eq!(spool.level().lost, 0);
+    spool.note_lost();
+    assert_eq!(spool.level().lost, 1);
+
+    fs::write(&file, vec![b'.'; 20_000]).unwrap();
+    spool.note_lost();
+    assert_eq!((spool.level().lost, fs::metadata(&file).unwrap().len()), (9_999, 20_000));
+}
