@@ -153,3 +153,28 @@ fn the_command_starts_and_stops_it() {
     until("the daemon to be gone", || Client::greet(&home.socket()).is_none().then_some(()));
     assert_eq!(home.doze(["status"]).run().code, 69);
 }
+
+#[test]
+fn a_level_that_is_set_is_in_force_at_once_and_what_needs_a_restart_is_told() {
+    let home = Home::with_config("[log]\ntarget = \"file\"\nlevel = \"error\"\n");
+    let _daemon = home.start();
+    let mut client = home.client();
+    let logged = || -> String {
+        let names = home.files();
+        let logs = names.iter().filter(|name| name.extension().is_some_and(|ending| ending == "log"));
+        logs.filter_map(|name| std::fs::read_to_string(home.doze_home().join(name)).ok()).collect()
+    };
+    let answer = client.call("config", json!({"set": {"log.level": "trace"}}));
+    assert_eq!(answer["log.level"]["value"], "trace");
+    assert!(answer["log.level"].get("restart").is_none());
+    assert_eq!(answer["embedder"]["restart"], true);
+    until("a message of the new level", || {
+        client.call("status", json!({}));
+        (logged().contains("DEBUG") || logged().contains("TRACE")).then_some(())
+    });
+    let status = client.call("status", json!({}));
+    assert_eq!(
+        (&status["extraction"]["extractor"], &status["engine"]["builtin"]),
+        (&json!("off"), &json!("on"))
+    );
+}

@@ -37,6 +37,7 @@ pub(crate) enum LogError {
 }
 
 /// Changes the level while the program runs.
+#[derive(Debug, Clone)]
 pub(crate) struct LogLevel {
     handle: reload::Handle<EnvFilter, Registry>,
 }

@@ -34,6 +34,8 @@ pub struct Opening {
     pub settings: Settings,
     /// Ends the process when asked.
     pub shutdown: Shutdown,
+    /// Changes what is logged.
+    pub(crate) level: LogLevel,
 }
 
 /// Why the daemon does not start.
@@ -50,14 +52,7 @@ pub struct StartError {
 impl StartError {
     /// An error with the whole chain of its sources in the message.
     pub fn new(exit: Exit, error: &dyn std::error::Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(error) = source {
-            message.push_str(": ");
-            message.push_str(&error.to_string());
-            source = error.source();
-        }
-        Self { exit, message, hint: String::new() }
+        Self { exit, message: doze_engine::chain(error), hint: String::new() }
     }
 
     /// Says what to do.
@@ -146,12 +141,12 @@ fn try_run<H: Handler>(
         }
         Err(error) => return Err(StartError::new(Exit::Internal, &error)),
     };
-    let opening = Opening { paths, config, settings, shutdown: Shutdown::default() };
+    let opening = Opening { paths, config, settings, shutdown: Shutdown::default(), level };
     let handler: Arc<dyn Handler> = Arc::new(open(&opening)?);
-    serve(&opening, handler, level)
+    serve(&opening, handler)
 }
 
-fn serve(opening: &Opening, handler: Arc<dyn Handler>, level: LogLevel) -> Result<Exit, StartError> {
+fn serve(opening: &Opening, handler: Arc<dyn Handler>) -> Result<Exit, StartError> {
     let limits = Limits::default();
     let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -167,7 +162,7 @@ fn serve(opening: &Opening, handler: Arc<dyn Handler>, level: LogLevel) -> Resul
     };
     let signals = {
         let (opening, handler) = (opening.clone(), Arc::clone(&handler));
-        signals::watch(move |request| obey(request, &opening, handler.as_ref(), &level)).map_err(failed)?
+        signals::watch(move |request| obey(request, &opening, handler.as_ref())).map_err(failed)?
     };
     let place =
         path.map_or_else(|| "the service manager's socket".to_owned(), |path| path.display().to_string());
@@ -197,7 +192,7 @@ fn serve(opening: &Opening, handler: Arc<dyn Handler>, level: LogLevel) -> Resul
 }
 
 /// Does what a signal asks for. Runs on the thread of the signals.
-fn obey(request: Request, opening: &Opening, handler: &dyn Handler, level: &LogLevel) {
+fn obey(request: Request, opening: &Opening, handler: &dyn Handler) {
     match request {
         Request::Drain => opening.shutdown.begin(),
         Request::Now => {
@@ -206,9 +201,7 @@ fn obey(request: Request, opening: &Opening, handler: &dyn Handler, level: &LogL
         }
         Request::Reload => match opening.config.reload() {
             Ok(config) => {
-                let settings = config.settings();
-                level.set(&settings.log_level);
-                handler.reload(&settings);
+                handler.reload(&config.settings());
                 info!("Configuration read again");
             }
             Err(error) => {

@@ -16,7 +16,7 @@ pub fn default_file() -> String {
     );
     for key in KEYS {
         out.push('\n');
-        for line in wrap(key.doc, 96) {
+        for line in wrap(&key.told(), 96) {
             let _ = writeln!(out, "# {line}");
         }
         let _ = writeln!(out, "# (${})", key.env.join(", $"));
@@ -55,7 +55,7 @@ pub fn schema() -> Value {
     for key in KEYS {
         // Dotted names are here as well, since every key may be written in quotes.
         let own = if parents.contains(key.name) {
-            json!({"anyOf": [key.schema(), table(key.name)], "description": key.doc})
+            json!({"anyOf": [key.schema(), table(key.name)], "description": key.told()})
         } else {
             key.schema()
         };

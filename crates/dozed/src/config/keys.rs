@@ -37,6 +37,8 @@ pub struct Key {
     pub doc: &'static str,
     /// Variables that set it, the first that is set wins.
     pub env: &'static [&'static str],
+    /// A change is in force from the next start on; all others are at once.
+    pub restart: bool,
 }
 
 const GIB: i64 = 1024 * 1024 * 1024;
@@ -50,90 +52,105 @@ pub const KEYS: &[Key] = &[
         doc: "The defaults to start from. `openorc`: nothing is remembered and nothing swept until switched on. \
               `jiuwen`: no sweeps until switched on. `office`: rules and words only, no sweeps and no embedder.",
         env: &["DOZE_PRESET"],
+        restart: false,
     },
     Key {
         name: "memory.enabled",
         kind: Kind::Bool(true),
         doc: "Capture, extraction, briefs and injection. Off keeps what is stored readable, editable and deletable.",
         env: &["DOZE_MEMORY_ENABLED"],
+        restart: false,
     },
     Key {
         name: "memory.engine",
         kind: Kind::Choice(&["builtin"]),
-        doc: "The engine that remembers.",
+        doc: "The engine that remembers; there is one so far. `status` tells it.",
         env: &["DOZE_MEMORY_ENGINE"],
+        restart: false,
     },
     Key {
         name: "memory.brief_tokens",
         kind: Kind::Int { default: 1500, min: BUDGET_TOKENS_MIN as i64, max: BUDGET_TOKENS_MAX as i64 },
         doc: "The size of a brief when the caller names none, in tokens.",
         env: &["DOZE_MEMORY_BRIEF_TOKENS"],
+        restart: false,
     },
     Key {
         name: "hooks.prompt_search",
         kind: Kind::Bool(false),
         doc: "Search the memories for every prompt and put what fits beside it.",
         env: &["DOZE_HOOKS_PROMPT_SEARCH"],
+        restart: false,
     },
     Key {
         name: "extractor",
         kind: Kind::Choice(&["off"]),
-        doc: "Who reads a run when it ends. Facts are found by rules at every commit whatever this says.",
+        doc: "Who reads a run when it ends: nobody so far. Facts are found by rules at every commit whatever this says.",
         env: &["DOZE_EXTRACTOR"],
+        restart: false,
     },
     Key {
         name: "dream.enabled",
         kind: Kind::Bool(true),
         doc: "Sweeps that consolidate while nobody works.",
         env: &["DOZE_DREAM_ENABLED"],
+        restart: false,
     },
     Key {
         name: "dream.code",
         kind: Kind::Bool(true),
         doc: "Sweeps over sessions of coding agents.",
         env: &["DOZE_DREAM_CODE", "DREAMING_CODE_ENABLED"],
+        restart: false,
     },
     Key {
         name: "dream.agent",
         kind: Kind::Bool(true),
         doc: "Sweeps over sessions of assistants in conversation.",
         env: &["DOZE_DREAM_AGENT", "DREAMING_AGENT_ENABLED"],
+        restart: false,
     },
     Key {
         name: "dream.extractor",
         kind: Kind::Choice(&["rules", "off"]),
         doc: "Who reads the sessions of a sweep.",
         env: &["DOZE_DREAM_EXTRACTOR"],
+        restart: false,
     },
     Key {
         name: "dream.interval_seconds",
         kind: Kind::Int { default: 14_400, min: 1, max: 31_536_000 },
         doc: "The pause between two sweeps. Less than a minute counts as a minute.",
         env: &["DOZE_DREAM_INTERVAL_SECONDS", "DREAMING_INTERVAL"],
+        restart: false,
     },
     Key {
         name: "dream.cron",
         kind: Kind::Cron,
         doc: "A schedule by the clock instead of the interval, as `0 3 * * *` for three at night.",
         env: &["DOZE_DREAM_CRON"],
+        restart: false,
     },
     Key {
         name: "embedder",
         kind: Kind::Choice(&["builtin", "ort", "off"]),
         doc: "Who finds by meaning: the built-in model, the same model through ONNX Runtime, or nobody.",
         env: &["DOZE_EMBEDDER"],
+        restart: true,
     },
     Key {
         name: "embedder.library",
         kind: Kind::Text,
         doc: "The ONNX Runtime library for `embedder = \"ort\"`.",
         env: &["DOZE_EMBEDDER_LIBRARY"],
+        restart: true,
     },
     Key {
         name: "embedder.idle_seconds",
         kind: Kind::Int { default: 300, min: 1, max: 604_800 },
         doc: "The model leaves memory after this long without work.",
         env: &["DOZE_EMBEDDER_IDLE_SECONDS"],
+        restart: true,
     },
     Key {
         name: "history.max_bytes",
@@ -141,6 +158,7 @@ pub const KEYS: &[Key] = &[
         doc: "Raw events and summaries beyond this go, oldest first; those that a memory cites or that no sweep has \
               read go last. Memories stay.",
         env: &["DOZE_HISTORY_MAX_BYTES"],
+        restart: false,
     },
     Key {
         name: "history.max_age_days",
@@ -148,24 +166,28 @@ pub const KEYS: &[Key] = &[
         doc: "Sessions whose last event is older than this many days go, whatever cites them. 0 keeps them. Memories \
               stay.",
         env: &["DOZE_HISTORY_MAX_AGE_DAYS"],
+        restart: false,
     },
     Key {
         name: "store.cache_bytes",
         kind: Kind::Int { default: 16 * MIB, min: MIB, max: 16 * GIB },
         doc: "Memory for pages of the store.",
         env: &["DOZE_STORE_CACHE_BYTES"],
+        restart: true,
     },
     Key {
         name: "log.level",
         kind: Kind::Choice(&["info", "error", "warn", "debug", "trace"]),
         doc: "The least severe messages that are logged.",
         env: &["DOZE_LOG_LEVEL"],
+        restart: false,
     },
     Key {
         name: "log.target",
         kind: Kind::Choice(&["stderr", "file"]),
         doc: "Where messages go: the standard error (and so the journal), or files of which a week is kept.",
         env: &["DOZE_LOG_TARGET"],
+        restart: true,
     },
 ];
 
@@ -204,6 +226,12 @@ pub(super) fn find(name: &str) -> Option<&'static Key> {
 }
 
 impl Key {
+    /// What it does, and when a change is in force if that is not at once.
+    pub(super) fn told(&self) -> String {
+        let later = if self.restart { " In force from the next start on." } else { "" };
+        format!("{}{later}", self.doc)
+    }
+
     /// The built-in value.
     pub fn default_value(&self) -> Value {
         match self.kind {
@@ -260,7 +288,7 @@ impl Key {
             Kind::Text | Kind::Cron => json!({"type": "string"}),
         };
         schema["default"] = self.default_value();
-        schema["description"] = self.doc.into();
+        schema["description"] = self.told().into();
         schema
     }
 }

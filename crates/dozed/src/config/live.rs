@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub struct Live {
     flags: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
     current: RwLock<Arc<Config>>,
+    /// Held from reading the file to putting it in force: of two changes at once neither may undo the other.
+    changing: Mutex<()>,
 }
 
 impl Live {
@@ -27,7 +29,7 @@ impl Live {
         let names = super::KEYS.iter().flat_map(|key| key.env);
         let env = names.filter_map(|name| env(name).map(|value| ((*name).to_owned(), value))).collect();
         let config = read(&path, &flags, &env)?;
-        Ok(Self { path, flags, env, current: RwLock::new(Arc::new(config)) })
+        Ok(Self { path, flags, env, current: RwLock::new(Arc::new(config)), changing: Mutex::new(()) })
     }
 
     /// The file.
@@ -42,6 +44,11 @@ impl Live {
 
     /// Reads the file again. When it is wrong the old configuration stays in force.
     pub fn reload(&self) -> Result<Arc<Config>, ConfigError> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read_again()
+    }
+
+    fn read_again(&self) -> Result<Arc<Config>, ConfigError> {
         let config = Arc::new(read(&self.path, &self.flags, &self.env)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&config);
         Ok(config)
@@ -50,6 +57,7 @@ impl Live {
     /// Sets keys in the file and puts them in force. A key that a variable or the command line decides is refused: it
     /// would not be in force.
     pub fn set(&self, changes: &BTreeMap<String, Value>) -> Result<Arc<Config>, ConfigError> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.current();
         for key in changes.keys() {
             if let Some((_, origin @ (Origin::Env(_) | Origin::Flag))) = current.get(key) {
@@ -57,7 +65,7 @@ impl Live {
             }
         }
         set_in_file(&self.path, changes.iter().map(|(key, value)| (key.as_str(), value)))?;
-        self.reload()
+        self.read_again()
     }
 }
 

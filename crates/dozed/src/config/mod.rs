@@ -163,7 +163,9 @@ impl Config {
         self.values
             .iter()
             .map(|(name, (value, origin))| {
-                ((*name).to_owned(), ConfigValue { value: masked(value), origin: origin.to_string() })
+                let restart = keys::find(name).is_some_and(|key| key.restart);
+                let value = ConfigValue { value: masked(value), origin: origin.to_string(), restart };
+                ((*name).to_owned(), value)
             })
             .collect()
     }

@@ -224,6 +224,31 @@ fn a_change_is_in_force_at_once_and_a_broken_file_changes_nothing() {
 }
 
 #[test]
+fn changes_at_the_same_time_all_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = Live::load(dir.path().join("doze.toml"), BTreeMap::new(), &|_| None).unwrap();
+    let changes = [
+        ("dream.enabled", json!(false)),
+        ("dream.code", json!(false)),
+        ("dream.interval_seconds", json!(61)),
+        ("embedder", json!("off")),
+        ("memory.brief_tokens", json!(500)),
+        ("hooks.prompt_search", json!(true)),
+        ("log.level", json!("warn")),
+        ("history.max_age_days", json!(7)),
+    ];
+    std::thread::scope(|scope| {
+        for (key, value) in &changes {
+            scope.spawn(|| live.set(&BTreeMap::from([((*key).to_owned(), value.clone())])).unwrap());
+        }
+    });
+    live.reload().unwrap();
+    for (key, value) in changes {
+        assert_eq!(shown(&live.current(), key).0, value, "{key}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_file_is_told_and_not_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("doze.toml");
@@ -251,4 +276,17 @@ fn a_file_that_is_no_file_is_told_and_not_waited_for() {
         }
         assert!(!live.current().settings().dream_enabled, "the old configuration stays in force");
     }
+}
+
+#[test]
+fn what_a_restart_is_needed_for_is_told() {
+    let later: Vec<&str> = KEYS.iter().filter(|key| key.restart).map(|key| key.name).collect();
+    assert_eq!(
+        later,
+        ["embedder", "embedder.library", "embedder.idle_seconds", "store.cache_bytes", "log.target"]
+    );
+    let answer = load("", &[], &[]).unwrap().answer();
+    assert!(answer["embedder"].restart && !answer["log.level"].restart);
+    let told = default_file().matches("In force from the next start on.").count();
+    assert_eq!(told, later.len());
 }

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::config::{Live, Settings};
 use crate::dispatch::{Dispatch, Process, ProcessFacts};
+use crate::logs::LogLevel;
 use crate::run::{Opening, StartError};
 use crate::server::{Handler, Peer};
 use spool::Drain;
@@ -31,10 +32,27 @@ const CLOCK_OFFSET: &str = "DOZE_CLOCK_OFFSET";
 
 /// Everything behind the socket.
 pub struct Daemon {
-    engine: Engine,
+    parts: Parts,
     dispatch: Arc<Dispatch>,
-    sweeper: Arc<Sweeper>,
     drain: Drain,
+}
+
+/// What follows the configuration while it runs. The keys that nothing here heeds are marked in the table: they are in
+/// force from the next start on.
+#[derive(Clone)]
+struct Parts {
+    engine: Engine,
+    sweeper: Arc<Sweeper>,
+    level: LogLevel,
+}
+
+impl Parts {
+    /// Puts settings in force.
+    fn apply(&self, settings: &Settings) {
+        self.level.set(&settings.log_level);
+        self.engine.set_switches(switches(settings));
+        self.sweeper.reschedule(settings.dream_cron.clone());
+    }
 }
 
 impl Daemon {
@@ -65,17 +83,18 @@ impl Daemon {
         let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
         let sweeper =
             Sweeper::start(engine.clone(), owner.clone(), settings.dream_cron.clone()).map_err(failed)?;
-        let sweeper = Arc::new(sweeper);
+        let parts =
+            Parts { engine: engine.clone(), sweeper: Arc::new(sweeper), level: opening.level.clone() };
         let around = Around {
             config: Arc::clone(&opening.config),
-            apply: Box::new(apply_to(engine.clone(), Arc::clone(&sweeper))),
+            parts: parts.clone(),
             spool: Spool::new(&paths.spool),
             backups: paths.backups(),
             clock_offset,
         };
-        let dispatch = Arc::new(Dispatch::new(engine.clone(), owner.clone(), Arc::new(around)));
+        let dispatch = Arc::new(Dispatch::new(engine, owner.clone(), Arc::new(around)));
         let drain = Drain::start(spool, Arc::clone(&dispatch)).map_err(failed)?;
-        Ok(Self { engine, dispatch, sweeper, drain })
+        Ok(Self { parts, dispatch, drain })
     }
 }
 
@@ -89,21 +108,20 @@ impl Handler for Daemon {
     }
 
     fn reload(&self, settings: &Settings) {
-        self.engine.set_switches(switches(settings));
-        self.sweeper.reschedule(settings.dream_cron.clone());
+        self.parts.apply(settings);
     }
 
     fn close(&self) {
         self.drain.stop();
-        self.sweeper.stop();
-        self.engine.close();
+        self.parts.sweeper.stop();
+        self.parts.engine.close();
     }
 }
 
 /// What the dispatcher asks of the process.
 struct Around {
     config: Arc<Live>,
-    apply: Box<dyn Fn(&Settings) + Send + Sync>,
+    parts: Parts,
     spool: Spool,
     backups: PathBuf,
     clock_offset: Option<i64>,
@@ -112,11 +130,15 @@ struct Around {
 impl Process for Around {
     fn facts(&self) -> ProcessFacts {
         let level = self.spool.level();
+        let settings = self.config.current().settings();
         ProcessFacts {
+            extractor: settings.extractor,
+            memory_engine: settings.memory_engine,
             spool: SpoolStatus {
                 pending: level.files as u64,
                 bytes: level.bytes,
                 quarantined: level.quarantined as u64,
+                lost: level.lost,
             },
             rss_bytes: resident_bytes(),
             clock_offset: self.clock_offset,
@@ -130,21 +152,13 @@ impl Process for Around {
         }
         let config =
             self.config.set(set).map_err(|error| WireError::invalid("set", doze_engine::chain(&error)))?;
-        (self.apply)(&config.settings());
+        self.parts.apply(&config.settings());
         Ok(config.answer())
     }
 
     fn backup_path(&self) -> PathBuf {
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         self.backups.join(format!("doze-{now}.redb"))
-    }
-}
-
-/// Puts settings in force in the running parts.
-fn apply_to(engine: Engine, sweeper: Arc<Sweeper>) -> impl Fn(&Settings) + Send + Sync {
-    move |settings| {
-        engine.set_switches(switches(settings));
-        sweeper.reschedule(settings.dream_cron.clone());
     }
 }
 
