@@ -95,3 +95,22 @@ fn a_repository_is_only_read() {
     }
     assert_eq!(repo.git(&["status", "--porcelain=v2", "--branch"]), before);
 }
+
+#[test]
+fn only_a_person_forgets_a_project_by_either_name_of_the_call() {
+    let home = Home::new();
+    let _daemon = home.start();
+    let mut client = home.client();
+    let repo = home.repo("app");
+    remember(&mut client, repo.path());
+    for (method, params) in [
+        ("project.forget", json!({"project": "app"})),
+        ("project.forget", json!({"cwd": repo.path()})),
+        ("memory.forget", json!({"project": "app"})),
+    ] {
+        assert_eq!(client.fail(method, params).kind, "refused", "{method}");
+    }
+    assert!(brief(&mut client, repo.path()).contains(FACT));
+    let gone = client.call("project.forget", json!({"project": "app", "human": true}));
+    assert_eq!(gone["memories"], 1);
+}

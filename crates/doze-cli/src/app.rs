@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait for work that reads many files or asks a model.
 pub(crate) const LONG: Duration = Duration::from_secs(3_600);
 
+/// Pages of a list that are put together at most.
+const MAX_PAGES: usize = 1_000;
+
 /// Between two turns of a sign of life.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -62,6 +65,31 @@ impl App {
             CommandError::new(Exit::Internal, format!("cannot write the question: {error}"))
         })?;
         self.daemon.call(method, params, patience)
+    }
+
+    /// Calls a list's method until its last page and answers all pages as one. With `--json` the first page is
+    /// answered as it is, and whoever reads it goes on by its `next`.
+    pub(crate) fn call_all(&mut self, method: &str, mut params: Value) -> Result<Value, CommandError> {
+        let mut all = self.call(method, params.clone())?;
+        let mut pages = 1;
+        while let Some(next) = all.get("next").filter(|next| next.is_string() && !self.json).cloned() {
+            params["cursor"] = next;
+            let mut page = self.call(method, params.clone())?;
+            let (Some(items), Some(more)) = (
+                all.get_mut("items").and_then(Value::as_array_mut),
+                page.get_mut("items").and_then(Value::as_array_mut),
+            ) else {
+                break;
+            };
+            items.append(more);
+            all["next"] = page["next"].take();
+            pages += 1;
+            // A cursor that does not move must not keep a person waiting for ever.
+            if pages == MAX_PAGES {
+                break;
+            }
+        }
+        Ok(all)
     }
 
     /// Says a line of what is going on: on the standard output, or on stderr with `--json`, where the standard output

@@ -103,6 +103,7 @@ impl Engine {
             end: SessionEnd::Session,
             agent: request.agent.clone().unwrap_or_else(|| agent_of(format)),
             cwd,
+            project: None,
             mode: None,
             kind: Some(kind_of(&meta)),
             outcome: None,

@@ -74,7 +74,7 @@ kinds! {
     /// Too much at once, or shutting down.
     Busy = "busy", BUSY, "try again in a moment";
     /// Something that the call needs is not there (a model, room on the disk, an extractor).
-    Unavailable = "unavailable", UNAVAILABLE, "doze doctor tells what is missing";
+    Unavailable = "unavailable", UNAVAILABLE, "`doze status` tells what is wrong";
     /// There is no such method.
     UnknownMethod = "unknown_method", METHOD, "capabilities.methods in the answer to hello lists the methods";
     /// A fault of the daemon; details are in its log.

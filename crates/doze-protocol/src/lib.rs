@@ -23,7 +23,7 @@ pub mod session;
 pub mod system;
 pub mod work;
 
-pub use bounds_check::{check_chars, check_count, check_limit};
+pub use bounds_check::check_limit;
 pub use common::{Agent, Lines, List};
 pub use envelope::{BadRequest, Request, Response, parse_request};
 pub use error::{ErrorKind, WireError, code};

@@ -135,12 +135,6 @@ pub struct AddParams {
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The team, for spaces `team` and `member`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
-    /// The member, for space `member`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member: Option<String>,
     /// A memory with the same key in the same space is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic_key: Option<String>,
@@ -204,12 +198,6 @@ pub struct ListParams {
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
-    /// The team whose spaces are meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
-    /// The member whose space is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member: Option<String>,
     /// Only these kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Lines>,
@@ -259,9 +247,6 @@ pub struct EditParams {
     /// The topic key; empty takes it away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic_key: Option<String>,
-    /// Who edits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Agent>,
     /// As in [`AddParams::human`].
     #[serde(default)]
     pub human: bool,
@@ -291,9 +276,6 @@ pub struct FeedbackParams {
     pub id: String,
     /// `helpful`, `wrong` or `stale`.
     pub verdict: String,
-    /// Who says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Agent>,
     /// As in [`AddParams::human`].
     #[serde(default)]
     pub human: bool,
@@ -328,25 +310,6 @@ pub struct ReviewParams {
     /// As in [`AddParams::human`].
     #[serde(default)]
     pub human: bool,
-}
-
-/// `memory.promote`: puts a memory into an instruction file (S1.38).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromoteParams {
-    /// The memory.
-    pub id: String,
-    /// The file.
-    pub path: String,
-}
-
-/// Answer to [`PromoteParams`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(default)]
-pub struct PromoteAnswer {
-    /// The file.
-    pub path: String,
-    /// False when the line was already there.
-    pub written: bool,
 }
 
 /// `memory.forget`: exactly one of `id`, `session`, `project` and `all`.

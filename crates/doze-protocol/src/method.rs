@@ -25,8 +25,6 @@ methods! {
     SESSION_GET = "session.get";
     /// Reads a session file and stores nothing.
     SESSION_PREVIEW = "session.preview";
-    /// The text an extractor would be given.
-    SESSION_DIGEST = "session.digest";
     /// Tells how a task stands.
     WORK_SET = "work.set";
     /// How a task stands.
@@ -67,8 +65,6 @@ methods! {
     MEMORY_CONFIRM = "memory.confirm";
     /// Settles a proposed memory.
     MEMORY_REVIEW = "memory.review";
-    /// Puts a memory into an instruction file.
-    MEMORY_PROMOTE = "memory.promote";
     /// Deletes for good.
     MEMORY_FORGET = "memory.forget";
     /// Brings back a stale, retracted or superseded memory.
@@ -107,8 +103,6 @@ methods! {
     CONFIG = "config";
     /// Reads sessions or archives from a path.
     IMPORT = "import";
-    /// Writes an archive.
-    EXPORT = "export";
     /// Writes a backup.
     BACKUP = "backup";
     /// What happened since.

@@ -13,7 +13,7 @@ pub struct ListParams {
     pub cursor: Option<String>,
 }
 
-/// Names one project: `project.show`, `project.forget`.
+/// Names one project: `project.show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct NameParams {
     /// Its id, name or path.
@@ -22,6 +22,20 @@ pub struct NameParams {
     /// A folder of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+}
+
+/// `project.forget`: deletes everything of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct ForgetParams {
+    /// Its id, name or path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// A folder of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// A person asks; nobody else forgets more than one memory at once.
+    #[serde(default)]
+    pub human: bool,
 }
 
 /// `project.merge`: `from` becomes part of `into`. Answers `into`.

@@ -54,12 +54,6 @@ pub struct SearchParams {
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
-    /// The team whose spaces are meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
-    /// The member whose space is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member: Option<String>,
 }
 
 /// How a hit got its place. Ranks count from 1 and are null where a list did not find it.
@@ -203,9 +197,6 @@ pub struct ContextParams {
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// As in [`BriefParams::session`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
 }
 
 /// `recall.roster`.
@@ -276,8 +267,6 @@ pub struct RecoverAnswer {
     pub text: String,
     /// Its estimated size.
     pub tokens: u64,
-    /// The memories in it.
-    pub memories: Vec<String>,
     /// Which session it speaks of.
     pub session: Option<String>,
     /// The task.

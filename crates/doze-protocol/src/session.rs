@@ -456,28 +456,6 @@ pub struct PreviewAnswer {
     pub events: Option<Vec<Event>>,
 }
 
-/// `session.digest`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DigestParams {
-    /// The session's id as its harness spells it.
-    pub session: String,
-    /// Whose digest; the configured extractor's when not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extractor: Option<String>,
-}
-
-/// Answer to [`DigestParams`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(default)]
-pub struct DigestAnswer {
-    /// The session.
-    pub session: String,
-    /// Whose digest it is.
-    pub extractor: String,
-    /// The text, without the prompt round it.
-    pub text: String,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{json, to_value};

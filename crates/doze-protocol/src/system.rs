@@ -1,4 +1,4 @@
-//! Upkeep: `status`, `stop`, `pause`, `resume`, `config`, `import`, `export`, `backup`, `events`.
+//! Upkeep: `status`, `stop`, `pause`, `resume`, `config`, `import`, `backup`, `events`.
 
 use std::collections::BTreeMap;
 
@@ -91,6 +91,8 @@ pub struct SpoolStatus {
     pub bytes: u64,
     /// Files that could not be read and were put aside.
     pub quarantined: u64,
+    /// Commits of hooks within the last week that were refused for good or found the spool full.
+    pub lost: u64,
 }
 
 /// Answer to `status`.
@@ -218,7 +220,7 @@ pub struct PauseAnswer {
 /// `config`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ConfigParams {
-    /// Keys to set; in force when answered.
+    /// Keys to set; in force when answered, but for those marked `restart` in the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
 }
@@ -230,6 +232,9 @@ pub struct ConfigValue {
     pub value: Value,
     /// Where it comes from.
     pub origin: String,
+    /// A change is in force from the daemon's next start on, not at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
 }
 
 /// Answer to [`ConfigParams`]: every key.
@@ -240,7 +245,7 @@ pub type ConfigAnswer = BTreeMap<String, ConfigValue>;
 pub struct ImportParams {
     /// A file or a folder.
     pub path: String,
-    /// `auto` (default), `transcripts`, `archive`, `office` or `lessons`.
+    /// `auto` (default) or `transcripts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The folder that stands for the project, where the source names none.
@@ -268,28 +273,6 @@ pub struct ImportAnswer {
     pub damaged: u64,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
-}
-
-/// `export`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportParams {
-    /// Where to write.
-    pub path: String,
-    /// `archive` (default) or `office`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-}
-
-/// Answer to [`ExportParams`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(default)]
-pub struct ExportAnswer {
-    /// What was written.
-    pub path: String,
-    /// How many records.
-    pub written: u64,
-    /// How many bytes.
-    pub bytes: u64,
 }
 
 /// `backup`.
@@ -331,8 +314,6 @@ pub struct EventsParams {
 pub struct ChangeItem {
     /// Its number.
     pub seq: u64,
-    /// When.
-    pub at: Option<String>,
     /// What sort of record changed: `memory`, `session`, `project`, `dream`, …
     pub record: String,
     /// `put` or `delete`.
@@ -362,7 +343,7 @@ mod tests {
 
     #[test]
     fn status_answers_every_documented_field() {
-        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","model":null,"calls_today":0,"budget":null},"dream":{"last":null,"next":null,"last_result":null,"why_not":null,"last_id":null,"running":false,"waiting":0},"index":{"lexical_seq":0,"vector_seq":0,"seq":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0},"store_bytes":0,"rss_bytes":0}"#);
+        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","model":null,"calls_today":0,"budget":null},"dream":{"last":null,"next":null,"last_result":null,"why_not":null,"last_id":null,"running":false,"waiting":0},"index":{"lexical_seq":0,"vector_seq":0,"seq":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0,"lost":0},"store_bytes":0,"rss_bytes":0}"#);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use doze_protocol::{Exit, method};
 use serde_json::{Value, json};
 
 use super::life::dozed;
-use crate::app::App;
+use crate::app::{self, App};
 use crate::error::{CommandError, CommandResult};
 use crate::screen::{one_line, tilde};
 
@@ -34,7 +34,7 @@ enum Command {
     },
     /// The schema of the file; needs no daemon
     Schema,
-    /// Change a key; in force when this ends
+    /// Change a key; in force when this ends, or from the next start on where it says so
     Set {
         /// The key, as `config show` spells it
         key: String,
@@ -52,7 +52,12 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         }
         Command::Set { key, value } => {
             let answer = app.call(method::CONFIG, json!({"set": {&key: value_of(&value)}}))?;
-            show(app, &answer, |known| known == key)
+            let exit = show(app, &answer, |known| known == key)?;
+            let config: ConfigAnswer = app::read(&answer)?;
+            if config.get(&key).is_some_and(|value| value.restart) {
+                app.say("in force from the next start on:  doze stop  and then  doze up")?;
+            }
+            Ok(exit)
         }
         Command::Check { config } => {
             let file = config.map(|file| ["--config".into(), file.into_os_string()]);

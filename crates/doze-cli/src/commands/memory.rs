@@ -249,8 +249,7 @@ pub(crate) fn feedback(app: &mut App, args: &FeedbackArgs) -> CommandResult {
         Verdict::Wrong => ("wrong", "was wrong"),
         Verdict::Stale => ("stale", "is out of date"),
     };
-    let params =
-        json!({"id": args.id, "verdict": verdict, "agent": caller::agent(), "human": caller::is_person()});
+    let params = json!({"id": args.id, "verdict": verdict, "human": caller::is_person()});
     let answer = app.call(method::MEMORY_FEEDBACK, params)?;
     done(app, &answer, &format!("noted: {} {said}", args.id))
 }
@@ -281,7 +280,8 @@ pub(crate) fn review(app: &mut App, args: &ReviewArgs) -> CommandResult {
         let answer = app.call(method::MEMORY_GET, json!({"id": id}))?;
         return draw_memory(app, &answer);
     }
-    let answer = app.call(method::MEMORY_LIST, json!({"status": "proposed", "cwd": app::folder(None)?}))?;
+    let params = json!({"status": "proposed", "cwd": app::folder(None)?});
+    let answer = app.call_all(method::MEMORY_LIST, params)?;
     if app.is_json() || !caller::can_be_asked() {
         let names = Names::ask(app);
         return app.show(&answer, |screen, list: &List<MemoryRecord>| {

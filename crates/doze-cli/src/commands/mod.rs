@@ -250,4 +250,60 @@ mod tests {
         assert!(Cli::try_parse_from(["doze", "feedback", "i", "nice"]).is_err());
         assert!(Cli::try_parse_from(["doze", "forget"]).is_err());
     }
+
+    /// The `doze …` between backticks and after two blanks in the lines that are no comments.
+    fn hints(text: &str) -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let starts = lines.flat_map(|line| line.split("`doze ").skip(1).chain(line.split("  doze ").skip(1)));
+        let end = |rest: &str| {
+            rest.split(['`', '"', ';', '(', ')', ',', '\\']).next().unwrap_or_default().to_owned()
+        };
+        starts.map(end).collect()
+    }
+
+    /// Whether the words that start a hint lead to a command; what follows them are arguments.
+    fn exists(hint: &str) -> bool {
+        let root = help::command();
+        let mut command = &root;
+        for word in hint.split_whitespace() {
+            match command.find_subcommand(word) {
+                Some(below) => command = below,
+                // A name that the command at hand takes, or the place for one.
+                None => {
+                    let takes = command.get_positionals().next().is_some();
+                    return takes || word.starts_with(['-', '{', '[', '…']) || word == "help";
+                }
+            }
+        }
+        true
+    }
+
+    #[test]
+    fn every_command_that_a_hint_names_exists() {
+        let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut folders = vec![repository.join("crates"), repository.join("docs")];
+        let mut files = vec![repository.join("README.md"), repository.join("CONTRIBUTING.md")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let is_text = path.extension().is_some_and(|ending| ending == "rs" || ending == "md");
+                if path.is_dir() {
+                    folders.push(path);
+                } else if is_text {
+                    files.push(path);
+                }
+            }
+        }
+        let mut seen = 0;
+        for file in files {
+            for hint in hints(&std::fs::read_to_string(&file).unwrap()) {
+                assert!(exists(&hint), "{}: doze {hint}", file.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen}");
+        for wrong in ["doctor", "repair", "dream now", "project remove x"] {
+            assert!(!exists(wrong), "{wrong}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::app::{self, App};
 use crate::screen::{one_line, tilde};
 
-/// Most projects whose names are asked for.
+/// Most projects whose names are asked for at once.
 const MOST: u64 = 1_000;
 
 /// Characters of an id that stand for one without a name.
@@ -27,7 +27,7 @@ impl Names {
         if app.is_json() {
             return Self::default();
         }
-        let answer = app.call(method::PROJECT_LIST, json!({"limit": MOST}));
+        let answer = app.call_all(method::PROJECT_LIST, json!({"limit": MOST}));
         let list = answer.and_then(|answer| app::read::<List<ProjectRecord>>(&answer));
         list.map(|list| Self::of(&list.items)).unwrap_or_default()
     }

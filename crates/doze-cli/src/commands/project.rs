@@ -12,6 +12,7 @@ use serde_json::json;
 use super::draw;
 use super::memory::{confirm, done};
 use crate::app::{self, App};
+use crate::caller;
 use crate::error::CommandResult;
 use crate::screen::{Screen, count, one_line, tilde};
 
@@ -73,7 +74,7 @@ enum Command {
 pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
     match args.command {
         Command::List => {
-            let answer = app.call(method::PROJECT_LIST, json!({}))?;
+            let answer = app.call_all(method::PROJECT_LIST, json!({}))?;
             app.show(&answer, draw_list)
         }
         Command::Show { project } => {
@@ -103,7 +104,8 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
             if !yes {
                 confirm(&format!("Delete everything of the project {project} for good?"))?;
             }
-            let answer = app.call(method::PROJECT_FORGET, json!({"project": project}))?;
+            let answer =
+                app.call(method::PROJECT_FORGET, json!({"project": project, "human": caller::is_person()}))?;
             app.show(&answer, |screen, answer: &ForgetAnswer| draw::forgotten(screen, *answer))
         }
     }

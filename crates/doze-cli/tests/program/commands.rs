@@ -397,3 +397,28 @@ fn remembering_reads_a_dash_from_the_standard_input() {
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(daemon.next().1["body"], "line one\nline two");
 }
+
+#[test]
+fn lists_for_people_are_read_to_their_last_page() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(&home, |method, params| {
+        let page = params["cursor"].as_str().map_or(0, |cursor| cursor.parse::<usize>().unwrap());
+        let next = if page < 2 { json!((page + 1).to_string()) } else { Value::Null };
+        let item = match method {
+            "project.list" => {
+                json!({"id": format!("p{page}"), "name": format!("project-{page}"), "root": "/x"})
+            }
+            _ => json!({"id": format!("m{page}"), "title": format!("waits-{page}"), "status": "proposed"}),
+        };
+        json!({"items": [item], "next": next})
+    });
+    for (command, word) in [(&["project", "list"][..], "project-"), (&["review"], "waits-")] {
+        let ran = home.run(command);
+        for page in 0..3 {
+            assert!(ran.stdout.contains(&format!("{word}{page}")), "{}{}", ran.stdout, ran.stderr);
+        }
+    }
+    let ran = home.run(&["--json", "project", "list"]);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["next"], "1", "a program goes on by itself");
+}

@@ -35,6 +35,7 @@ pub(super) struct Intake {
     pub(super) summary: Option<String>,
     pub(super) output: Option<String>,
     pub(super) changed_files: Vec<String>,
+    pub(super) task: Option<TaskRef>,
 }
 
 impl Intake {
@@ -47,8 +48,9 @@ impl Intake {
         let summary =
             request.summary.as_deref().map(|text| gate.text(text, MAX_TEXT)).filter(|text| !text.is_empty());
         let output = request.output.as_deref().map(|text| gate.said(text)).filter(|text| !text.is_empty());
+        let task = request.task.as_ref().map(|task| gate.task(task));
         if request.events.is_empty() && request.transcript.is_none() {
-            let prompt = request.task.as_ref().map(|task| gate.text(&task.prompt, MAX_TEXT));
+            let prompt = task.as_ref().map(|task| task.prompt.clone());
             events.extend(
                 prompt.filter(|text| !text.is_empty()).map(|text| {
                     Event::new(made_id("prompt", &text), EventKind::Prompt, Origin::Person, text)
@@ -64,7 +66,7 @@ impl Intake {
             .map(|file| gate.text(&text::one_line(file), MAX_PATH_BYTES))
             .filter(|file| !file.is_empty())
             .collect();
-        Self { events, skipped, summary, output, changed_files }
+        Self { events, skipped, summary, output, changed_files, task }
     }
 
     /// Puts events that were read before in front.
@@ -77,17 +79,6 @@ impl Intake {
 /// One event, fit to be stored; `None` when nothing worth storing is left.
 pub(super) fn clean_event(event: &Event, now: Timestamp, changes: &mut Changes) -> Option<Event> {
     Gate { changes, latest: latest(now) }.event(event)
-}
-
-/// A task, fit to be stored.
-pub(super) fn clean_task(task: Option<TaskRef>, changes: &mut Changes) -> Option<TaskRef> {
-    let mut gate = Gate { changes, latest: Timestamp::MAX };
-    task.map(|task| TaskRef {
-        id: gate.text(&text::one_line(&task.id), MAX_NAME_BYTES),
-        title: gate.text(&text::one_line(&task.title), MAX_TEXT),
-        spec: gate.text(&task.spec, MAX_TEXT),
-        prompt: gate.text(&task.prompt, MAX_TEXT),
-    })
 }
 
 struct Gate<'a> {
@@ -133,6 +124,15 @@ impl Gate<'_> {
             );
         }
         Some(out)
+    }
+
+    fn task(&mut self, task: &TaskRef) -> TaskRef {
+        TaskRef {
+            id: self.text(&text::one_line(&task.id), MAX_NAME_BYTES),
+            title: self.text(&text::one_line(&task.title), MAX_TEXT),
+            spec: self.text(&task.spec, MAX_TEXT),
+            prompt: self.text(&task.prompt, MAX_TEXT),
+        }
     }
 
     /// What somebody said, without what doze or the harness put into it.

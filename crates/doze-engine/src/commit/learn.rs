@@ -64,7 +64,7 @@ impl Work<'_> {
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
         for Earlier { first, at, candidate } in candidates {
-            // The agent repeats what it was told, in whatever words (ruling 7).
+            // The agent repeats what it was told, in whatever words (`R7`).
             let words = Parts::of(&candidate.text);
             let is_echo = candidate.origin == Origin::Agent
                 && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);

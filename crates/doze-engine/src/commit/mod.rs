@@ -61,6 +61,8 @@ pub struct CommitRequest {
     pub agent: AgentRef,
     /// Where it ran.
     pub cwd: String,
+    /// The project it belongs to, by id, name or path; `None` for the one of `cwd`.
+    pub project: Option<String>,
     /// How it is driven; `None` keeps what is known, `code` for a new session.
     pub mode: Option<Mode>,
     /// Where it comes from; `None` keeps what is known, `interactive` for a new session.
@@ -163,7 +165,7 @@ struct Receipt {
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
-        let mut request = without_secret_names(request);
+        let request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
         let mut changes = Changes::default();
@@ -178,12 +180,12 @@ impl Engine {
                 cut: 0,
             });
         }
-        let place = self.project_of(owner, &request.cwd)?;
-        request.task = intake::clean_task(request.task, &mut changes);
+        let place = self.place_of_commit(owner, &request, true)?;
         let work = Work { engine: self, owner, place: &place, request: &request };
         let intake = Intake::of(&request, self.now(), &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
+            session.task = intake.task.clone().or(session.task);
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
             let set = work.with_events(snapshot, &mut session, &fresh)?;
             let counts = EventCounts { new: fresh.len() as u64, known, skipped: intake.skipped };
@@ -207,13 +209,12 @@ impl Engine {
         if let Some(reason) = self.capture_refusal(owner, &request)? {
             return Ok(nothing_kept(request.session, self.store().seq(), &reason));
         }
-        let place = self.project_of(owner, &request.cwd)?;
+        let place = self.place_of_commit(owner, &request, true)?;
         let commit_id = commit_id(&request);
         if let Some(answer) = self.answered(owner, &request, &commit_id, &place)? {
             return Ok(answer);
         }
         let mut changes = Changes::default();
-        request.task = intake::clean_task(request.task, &mut changes);
         let mut counts = EventCounts::default();
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
@@ -249,11 +250,29 @@ impl Engine {
         if let Some(until) = self.paused_until(owner)? {
             return Ok(Some(format!("paused until {until}")));
         }
-        let place = self.known_project_of(owner, &request.cwd)?;
+        let place = self.place_of_commit(owner, request, false)?;
         if place.project.is_some_and(|project| project.ignored) {
             return Ok(Some("the project is ignored".into()));
         }
         Ok(None)
+    }
+
+    /// The project a call belongs to: the one it names, else its folder's, minted when it is new.
+    fn place_of_commit(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+        mint: bool,
+    ) -> Result<Resolved, EngineError> {
+        match &request.project {
+            Some(name) => {
+                let project = Some(self.find_project(owner, name)?);
+                let folder = self.known_project_of(owner, &request.cwd)?;
+                Ok(Resolved { project, is_project: true, ..folder })
+            }
+            None if mint => self.project_of(owner, &request.cwd),
+            None => self.known_project_of(owner, &request.cwd),
+        }
     }
 
     fn answered(
@@ -347,7 +366,6 @@ impl Work<'_> {
         session.mode = request.mode.unwrap_or(session.mode);
         session.kind = request.kind.unwrap_or(session.kind);
         session.outcome = request.outcome.unwrap_or(session.outcome);
-        session.task = request.task.clone().or(session.task);
         session.team = request.team.clone().or(session.team);
         if let Some(transcript) = &request.transcript {
             session.transcript = Some(safe_name(&transcript.path));
@@ -415,6 +433,7 @@ impl Work<'_> {
     ) -> Result<(Option<ChangeSet>, Committed), EngineError> {
         let request = self.request;
         let mut session = self.session(snapshot, request)?;
+        session.task = intake.task.clone().or(session.task);
         let first = session.event_count;
         let (fresh, known) = self.fresh(snapshot, &intake.events)?;
         let mut set = self.with_events(snapshot, &mut session, &fresh)?;
@@ -539,6 +558,7 @@ fn check(request: &CommitRequest) -> Result<(), EngineError> {
     check_given("session", &request.session)?;
     check_agent(&request.agent)?;
     check_path("cwd", &request.cwd)?;
+    check_path("project", request.project.as_deref().unwrap_or(""))?;
     check_name("commit_id", request.commit_id.as_deref().unwrap_or(""))?;
     check_name("team", request.team.as_deref().unwrap_or(""))?;
     check_count("events", request.events.len(), MAX_EVENTS)?;

@@ -1,12 +1,14 @@
 //! Reading a session file as far as it has grown: bounded memory, a piece at a time, safe to repeat.
 
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
 use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
 use doze_core::redact;
 use doze_store::{Family, session_aux_key};
-use doze_transcript::{Cursor, Format, Limits, ReadError, read};
+use doze_transcript::{Cursor, Detected, Format, HEAD_BYTES, Limits, ReadError, detect, read};
 
 use jiff::Timestamp;
 
@@ -65,6 +67,8 @@ impl Engine {
             EngineError::new(Problem::Invalid, format!("cannot read the transcript {}", path.display()))
                 .caused_by(error)
         })?;
+        let format = request.transcript.as_ref().and_then(|transcript| transcript.format.as_deref());
+        let file = of_format(file, format, &path)?;
         let cursor_key = session_aux_key(&session_key(request), &safe_name(&path.to_string_lossy()));
         let before = self.store().snapshot()?.aux(owner, Family::Cursor, &cursor_key)?;
         let before: Option<Cursor> = before.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -173,6 +177,25 @@ impl Pieces<'_> {
         let room = MAX_FACTS.saturating_sub(self.facts.len());
         self.facts.extend(dated_facts(&fresh, first, self.engine.now()).take(room));
         Ok(())
+    }
+}
+
+/// The file, unless the caller says that it is of another format than its beginning shows.
+fn of_format(mut file: File, given: Option<&str>, path: &Path) -> Result<File, EngineError> {
+    let Some(given) = given.filter(|format| !matches!(*format, "auto" | "")) else { return Ok(file) };
+    let cannot = |error| {
+        EngineError::new(Problem::Invalid, format!("cannot read the transcript {}", path.display()))
+            .caused_by(error)
+    };
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(cannot)?;
+    file.rewind().map_err(cannot)?;
+    match detect(&head) {
+        Detected::Known(format, _) if format.as_str() != given => Err(EngineError::invalid(format!(
+            "transcript.format: {} is {format}, not {given}",
+            path.display()
+        ))),
+        _ => Ok(file),
     }
 }
 

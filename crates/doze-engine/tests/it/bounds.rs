@@ -1,4 +1,4 @@
-//! What a caller hands in outside a bound is refused, never cut (ruling 14), and long texts that are shortened are told.
+//! What a caller hands in outside a bound is refused, never cut (`R14`), and long texts that are shortened are told.
 
 use doze_core::model::TaskRef;
 use doze_engine::{CommitRequest, Problem, WorkRequest};
@@ -96,4 +96,9 @@ fn a_text_that_lost_its_middle_is_told() {
     assert_eq!(kit.commit(turn("s", "a", &cwd, vec![answer(3, "short")])).cut, 0);
     let appended = kit.engine.append(&kit.owner, turn("s", "a", &cwd, vec![prompt(4, &long)])).unwrap();
     assert_eq!(appended.cut, 1);
+    for events in [vec![prompt(5, "go")], vec![]] {
+        let task = Some(TaskRef { spec: long.clone(), prompt: long.clone(), ..Default::default() });
+        let request = CommitRequest { task, ..turn("t", "a", &cwd, events) };
+        assert_eq!(kit.commit(request).cut, 2, "the task's texts count, each once");
+    }
 }

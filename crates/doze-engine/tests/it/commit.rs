@@ -1,5 +1,5 @@
 use doze_core::model::{Outcome, SessionEnd, SessionKind, Tokens};
-use doze_engine::{EventCounts, FactCounts, TranscriptRef};
+use doze_engine::{CommitRequest, EventCounts, FactCounts, Problem, TranscriptRef};
 
 use crate::kit::{Kit, answer, prompt, reader, tool, turn};
 
@@ -34,6 +34,28 @@ fn a_commit_is_understood_and_the_same_one_again_changes_nothing() {
     assert_eq!(replayed.events, EventCounts { new: 0, known: 2, skipped: 0 });
     assert_eq!(replayed.facts, FactCounts::default(), "replayed events teach nothing");
     assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, 2);
+}
+
+#[test]
+fn a_commit_that_names_its_project_belongs_to_it_wherever_it_ran() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    let known = kit.commit(turn("s0", "a", &shop, vec![prompt(1, "hello there")])).project.unwrap();
+    let named = |session: &str, name: &str| CommitRequest {
+        project: Some(name.to_owned()),
+        ..turn(session, "a", &web, vec![prompt(2, &format!("Remember: {session} is deployed by hand."))])
+    };
+    for (session, name) in [("by-id", known.as_str()), ("by-name", "shop"), ("by-path", shop.as_str())] {
+        assert_eq!(kit.commit(named(session, name)).project.as_deref(), Some(known.as_str()), "{name}");
+    }
+    let appended = kit.engine.append(&kit.owner, named("appended", "shop")).unwrap();
+    assert_eq!(appended.project.as_deref(), Some(known.as_str()));
+    assert_eq!(kit.engine.projects(&kit.owner).unwrap().len(), 1, "its folder makes no project");
+    let error = kit.engine.commit(&kit.owner, named("s", "nowhere")).unwrap_err();
+    assert_eq!(error.problem, Problem::NotFound);
+
+    kit.engine.ignore_project(&kit.owner, "shop", true).unwrap();
+    assert!(kit.commit(named("later", "shop")).extraction.contains("ignored"));
 }
 
 #[test]

@@ -121,6 +121,7 @@ pub(crate) fn turn(session: &str, by: &str, cwd: &str, events: Vec<Event>) -> Co
         end: SessionEnd::Turn,
         agent: agent(by),
         cwd: cwd.to_owned(),
+        project: None,
         mode: None,
         kind: None,
         outcome: None,

@@ -39,6 +39,11 @@ impl Dispatch {
         METHODS.iter().map(|(name, _)| *name)
     }
 
+    /// Whether the store takes changes. A store that cannot even tell does not.
+    pub(crate) fn can_write(&self) -> bool {
+        self.engine.status(&self.owner).is_ok_and(|status| status.not_writable.is_none())
+    }
+
     /// Calls one method. Blocks until the answer is final; what it answers about is durable.
     pub(crate) fn call(&self, name: &str, params: Value) -> Result<Value, WireError> {
         match METHODS.iter().find(|(known, _)| *known == name) {
@@ -125,4 +130,63 @@ fn told(error: EngineError) -> WireError {
     }
     let wire = WireError::new(kind, error.message);
     if error.hint.is_empty() { wire } else { wire.with_hint(error.hint) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_method_of_the_protocol_is_answered() {
+        let mut answered: Vec<&str> = Dispatch::methods().chain([method::HELLO, method::STOP]).collect();
+        let mut known = method::ALL.to_vec();
+        answered.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(answered, known);
+    }
+
+    /// The names of the fields of each `…Params` in a file of the protocol.
+    fn parameters(text: &str) -> Vec<(String, Vec<String>)> {
+        let structs = text.split("pub struct ").skip(1);
+        structs
+            .filter_map(|rest| {
+                let (name, rest) = rest.split_once(" {")?;
+                let (body, _) = rest.split_once("\n}")?;
+                let fields =
+                    body.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
+                let fields = fields.map(|(field, _)| field.to_owned()).collect();
+                name.ends_with("Params").then(|| (name.to_owned(), fields))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_parameter_that_is_taken_is_read() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut seen = 0;
+        for file in ["dream", "memory", "project", "recall", "session", "system", "work"] {
+            let read = |path: &str| std::fs::read_to_string(here.join(path)).unwrap();
+            let protocol = read(&format!("../doze-protocol/src/{file}.rs"));
+            let source = read(&format!("src/dispatch/{file}.rs"));
+            for (name, fields) in parameters(&protocol) {
+                let readers: Vec<&str> =
+                    source.split("fn ").filter(|function| function.contains(&format!(": {name}"))).collect();
+                assert!(!readers.is_empty(), "nobody reads {name}");
+                for field in fields {
+                    let access = format!("params.{field}");
+                    let is_read = readers.iter().any(|function| {
+                        function.match_indices(&access).any(|(at, _)| {
+                            let after = function[at + access.len()..].chars().next();
+                            after.is_none_or(|c| !c.is_alphanumeric() && c != '_')
+                        }) || function.replace([' ', '\n'], "").contains(&format!("params.{field}."))
+                    });
+                    assert!(is_read, "{name}.{field} is taken and never read");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 100, "{seen}");
+    }
 }

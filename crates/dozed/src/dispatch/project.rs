@@ -2,7 +2,9 @@
 
 use doze_engine::Forget;
 use doze_protocol::memory::ForgetAnswer;
-use doze_protocol::project::{IgnoreParams, ListParams, MergeParams, MoveParams, NameParams, SplitParams};
+use doze_protocol::project::{
+    ForgetParams, IgnoreParams, ListParams, MergeParams, MoveParams, NameParams, SplitParams,
+};
 use doze_protocol::{WireError, parse_params};
 use serde_json::Value;
 
@@ -17,7 +19,8 @@ impl Dispatch {
     }
 
     pub(super) fn project_show(&self, params: Value) -> Result<Value, WireError> {
-        self.card(&named(parse_params(params)?)?)
+        let params: NameParams = parse_params(params)?;
+        self.card(&named(params.project, params.cwd)?)
     }
 
     pub(super) fn project_merge(&self, params: Value) -> Result<Value, WireError> {
@@ -46,8 +49,9 @@ impl Dispatch {
     }
 
     pub(super) fn project_forget(&self, params: Value) -> Result<Value, WireError> {
-        let project = named(parse_params(params)?)?;
-        let gone = self.engine.forget(&self.owner, &Forget::Project(project), true).map_err(told)?;
+        let params: ForgetParams = parse_params(params)?;
+        let project = named(params.project, params.cwd)?;
+        let gone = self.engine.forget(&self.owner, &Forget::Project(project), params.human).map_err(told)?;
         answer(&ForgetAnswer { memories: gone.memories, sessions: gone.sessions, events: gone.events })
     }
 
@@ -57,6 +61,6 @@ impl Dispatch {
     }
 }
 
-fn named(params: NameParams) -> Result<String, WireError> {
-    params.project.or(params.cwd).ok_or_else(|| WireError::invalid("project", "expected project or cwd"))
+fn named(project: Option<String>, cwd: Option<String>) -> Result<String, WireError> {
+    project.or(cwd).ok_or_else(|| WireError::invalid("project", "expected project or cwd"))
 }

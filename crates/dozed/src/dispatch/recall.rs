@@ -85,7 +85,6 @@ impl Dispatch {
         answer(&RecoverAnswer {
             text: found.told.text,
             tokens: found.told.tokens as u64,
-            memories: Vec::new(),
             session: found.session,
             task: found.parts.map(|parts| parts.task).filter(|task| !task.is_empty()),
             work: found.work.as_ref().map(wire::work),

@@ -18,6 +18,7 @@ impl Dispatch {
     pub(super) fn session_append(&self, params: Value) -> Result<Value, WireError> {
         let params: AppendParams = parse_params(params)?;
         let commit = CommitParams {
+            project: params.project,
             mode: params.mode,
             kind: params.kind,
             events: params.events,
@@ -120,6 +121,7 @@ fn commit_request(params: CommitParams) -> Result<CommitRequest, WireError> {
         end: given::word::<SessionEnd>("end", params.end.as_ref())?.unwrap_or(SessionEnd::Session),
         agent: given::agent(&params.agent),
         cwd: params.cwd,
+        project: params.project,
         mode: given::word::<Mode>("mode", params.mode.as_ref())?,
         kind: given::word::<SessionKind>("kind", params.kind.as_ref())?,
         outcome: given::word::<Outcome>("outcome", params.outcome.as_ref())?,

@@ -16,6 +16,10 @@ use super::{Dispatch, answer, given, told};
 /// What only the process knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessFacts {
+    /// Who reads a run when it ends, as configured.
+    pub(crate) extractor: String,
+    /// The engine that remembers, as configured.
+    pub(crate) memory_engine: String,
     /// Commits in the spool.
     pub(crate) spool: SpoolStatus,
     /// Resident memory, in bytes.
@@ -30,7 +34,8 @@ pub(crate) struct ProcessFacts {
 pub(crate) trait Process: Send + Sync {
     /// Facts for `status`.
     fn facts(&self) -> ProcessFacts;
-    /// Changes settings, in force when this returns, and answers all of them.
+    /// Changes settings and answers all of them. They are in force when this returns, but for those that the answer
+    /// marks as heeded at the next start only.
     fn config(&self, set: &BTreeMap<String, Value>) -> Result<ConfigAnswer, WireError>;
     /// Where a backup goes when the caller names no place.
     fn backup_path(&self) -> std::path::PathBuf;
@@ -53,13 +58,13 @@ impl Dispatch {
                 sentence:
                     "Facts are found by rules at each commit and in dreams; no model reads your sessions."
                         .to_owned(),
-                extractor: "rules".to_owned(),
+                extractor: facts.extractor,
                 ..ExtractionStatus::default()
             },
             dream: self.dream_state()?,
             index: index(&status),
             model: model(&status),
-            engine: EngineStatus { builtin: "on".to_owned(), external: None },
+            engine: engine_of(&facts.memory_engine),
             spool: facts.spool,
             store_bytes: status.store_bytes,
             rss_bytes: facts.rss_bytes,
@@ -135,7 +140,6 @@ impl Dispatch {
                 .into_iter()
                 .map(|item| ChangeItem {
                     seq: item.seq,
-                    at: None,
                     record: item.record.to_owned(),
                     op: item.op.to_owned(),
                     id: item.id,
@@ -145,6 +149,11 @@ impl Dispatch {
             missed: page.missed,
         })
     }
+}
+
+/// The built-in engine is on when it is the one that remembers; there is no other yet.
+fn engine_of(configured: &str) -> EngineStatus {
+    EngineStatus { builtin: if configured == "builtin" { "on" } else { "off" }.to_owned(), external: None }
 }
 
 fn index(status: &Status) -> IndexStatus {
