@@ -1,4 +1,4 @@
-//! When two memories say the same, and when one replaces the other (S0.27–S0.28, `MODEL` ruling 5).
+//! When two memories say the same, and when one replaces the other (S0.27–S0.28, `R5`).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Facts an office agent learns from what was said (S0.26, S0.27), by rule.
 //!
 //! The sources are what persons and agents said. Tool and web text may teach a lesson, never a preference or a
-//! convention (`MODEL` ruling 18); injected text teaches nothing (ruling 17).
+//! convention (`R18`); injected text teaches nothing (`R17`).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Text that doze or a harness put into a conversation, and how to take it out again (`MODEL` ruling 17).
+//! Text that doze or a harness put into a conversation, and how to take it out again (`R17`).
 //!
 //! What doze injects stands in a marked block. The block is removed wherever it comes back; lines that lost their
 //! block are known by their hash, as are the sentences in them ([`pieces`]).

@@ -1,4 +1,4 @@
-//! What the office face keeps of what it finds: reinforce, add, evict, promote (S0.28–S0.36, `MODEL` rulings 5–7).
+//! What the office face keeps of what it finds: reinforce, add, evict, promote (S0.28–S0.36, `R5`–`R7`).
 
 use crate::duplicate::{Parts, Relation};
 use crate::model::{Memory, MemoryId, Origin, Scope, Status};
@@ -201,8 +201,7 @@ pub fn text_of(memory: &Memory) -> &str {
     if memory.body.trim().is_empty() { &memory.title } else { &memory.body }
 }
 
-/// Who goes first when a store is full: the least reinforced, of those the one not seen for longest (`MODEL`
-/// ruling 6). Never one that only a person may change.
+/// Who goes first when a store is full: the least reinforced, of those the one not seen for longest (`R6`). Never one that only a person may change.
 fn make_room(memories: &[Memory], cap: usize) -> FactDecision {
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.status == Status::Active).collect();
     if active.len() < cap {

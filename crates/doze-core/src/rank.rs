@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::model::{Kind, MemoryId, words};
 
 words! {
-    /// A named way to rank (`MODEL`, ruling 4).
+    /// A named way to rank (`R4`).
     Profile {
         /// Tuned by measurement: linear fusion of normalised BM25 with cosine.
         Default = "default",
@@ -27,7 +27,7 @@ const RRF: f64 = 60.0;
 const MAX_PER_RUN: usize = 3;
 /// Days after which the changeable part of S1.26's age factor is halved.
 const OPENORC_HALF_LIFE_DAYS: f64 = 75.0;
-/// What is left of a score when every file the memory speaks of is gone (`MODEL`, ruling 20): below any comparable
+/// What is left of a score when every file the memory speaks of is gone (`R20`): below any comparable
 /// hit, yet still to be found by whoever asks for exactly this.
 const FILES_GONE_FACTOR: f64 = 0.25;
 

@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Caps;
 
-/// Silence after which a session counts as over although nobody said so (`MODEL`, ruling 10).
+/// Silence after which a session counts as over although nobody said so (`R10`).
 const SILENCE: SignedDuration = SignedDuration::from_mins(10);
-/// Failures from which on a session is not tried in every sweep any more (`MODEL`, ruling 12).
+/// Failures from which on a session is not tried in every sweep any more (`R12`).
 const BACK_OFF_FROM: u32 = 3;
 /// Failures after which a session is given up; a sweep by hand still tries it.
 pub const MAX_FAILURES: u32 = 8;

@@ -84,7 +84,7 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 impl From<ReadError> for EngineError {
     fn from(error: ReadError) -> Self {
         Self::new(Problem::Unavailable, "the store could not be read")
-            .hint("run `doze doctor`")
+            .hint("see `doze status` and the log of dozed")
             .caused_by(error)
     }
 }

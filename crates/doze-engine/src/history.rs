@@ -1,4 +1,4 @@
-//! Keeping the history within its bounds (ruling 6): raw events and summaries, the oldest go first.
+//! Keeping the history within its bounds (`R6`): raw events and summaries, the oldest go first.
 
 use std::collections::HashSet;
 

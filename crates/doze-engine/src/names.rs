@@ -1,5 +1,5 @@
 //! Bounds of what callers hand in: names of sessions, agents, commits and folders, texts, lists. Outside a bound is an
-//! error that names it (ruling 14).
+//! error that names it (`R14`).
 
 use doze_core::model::{AgentId, AgentRef, hex};
 use doze_core::redact;

@@ -1,6 +1,6 @@
 //! What `status` tells.
 
-use doze_core::model::{OwnerId, WorkStatus};
+use doze_core::model::OwnerId;
 use jiff::Timestamp;
 
 use crate::{Engine, EngineError, IndexState};
@@ -26,17 +26,12 @@ pub struct Status {
     pub index: IndexState,
     /// Until when doze is paused.
     pub paused_until: Option<Timestamp>,
-    /// Runs that have not ended.
-    pub running: usize,
-    /// When the engine was opened.
-    pub started_at: Timestamp,
 }
 
 impl Engine {
     /// How the engine does.
     pub fn status(&self, owner: &OwnerId) -> Result<Status, EngineError> {
         let stats = self.store().stats()?;
-        let works = self.store().snapshot()?.works(owner)?;
         Ok(Status {
             memories: stats.memories,
             sessions: stats.sessions,
@@ -47,8 +42,6 @@ impl Engine {
             seq: self.store().seq(),
             index: self.inner.index.state(),
             paused_until: self.paused_until(owner)?,
-            running: works.iter().filter(|work| work.status == WorkStatus::Running).count(),
-            started_at: self.inner.started_at,
         })
     }
 }

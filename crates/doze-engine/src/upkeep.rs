@@ -132,7 +132,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Upkeep for quiet times: keeps the history within its bounds (ruling 6) and gives the space of what was deleted
+    /// Upkeep for quiet times: keeps the history within its bounds (`R6`) and gives the space of what was deleted
     /// back to the disk. Answers how many sessions went.
     pub fn tidy(&self, owner: &OwnerId) -> Result<u64, EngineError> {
         let dropped = self.shorten_history(owner)?;

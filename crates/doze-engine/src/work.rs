@@ -12,7 +12,7 @@ use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
-/// Bounds of the parts, in characters and entries. Outside one is an error (ruling 14). They are far above what a text
+/// Bounds of the parts, in characters and entries. Outside one is an error (`R14`). They are far above what a text
 /// for an agent shows of them (S0 source fact 14, see `doze_core::render`): an orchestrator hands over a task as it is.
 const MAX_PROMPT: usize = 20_000;
 const MAX_ACTIVITY: usize = 2_000;

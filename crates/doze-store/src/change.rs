@@ -281,8 +281,6 @@ macro_rules! families {
 families! {
     /// Commits that were answered, so that the same one again changes nothing.
     Receipt = "receipt",
-    /// What was extracted from a session, and how it went.
-    Ledger = "ledger",
     /// How far a session file was read.
     Cursor = "cursor",
     /// What was injected into which session.
@@ -301,16 +299,6 @@ families! {
     Task = "task",
     /// Counters, such as model calls a day.
     Counter = "counter",
-    /// Jobs that wait, run, or failed.
-    Job = "job",
-    /// Lessons, teams, notes and other small documents of a face.
-    Note = "note",
-    /// Teams and their members.
-    Team = "team",
-    /// Tokens of other programs.
-    Token = "token",
-    /// States of a work tree.
-    FileState = "filestate",
     /// What the engine keeps beside these.
     Other = "other",
 }

@@ -47,7 +47,7 @@ pub struct Extracted {
     pub confidence: f64,
     /// Ordinals of the events that speak for it, ascending.
     pub evidence: Vec<u64>,
-    /// Who vouches for it; decides what it may become (`MODEL`, ruling 18).
+    /// Who vouches for it; decides what it may become (`R18`).
     pub origin: Origin,
     /// When the last of these events happened, if the harness told.
     pub at: Option<Timestamp>,
@@ -99,7 +99,7 @@ fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
 }
 
 /// Whether something of this origin may become a memory of this kind: text from tools and web pages can prove an
-/// environment quirk or a lesson, nothing else (`MODEL`, ruling 18).
+/// environment quirk or a lesson, nothing else (`R18`).
 pub fn may_become(kind: Kind, origin: Origin) -> bool {
     match origin {
         Origin::Person | Origin::Agent => true,

@@ -112,7 +112,7 @@ pub struct Context {
     pub origin: Option<String>,
 }
 
-/// One thing worth knowing later. See `MODEL` for the meaning of each field.
+/// One thing worth knowing later.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     /// UUIDv7, minted once.

@@ -158,7 +158,7 @@ pub struct Session {
     pub heard_at: Timestamp,
     /// Events kept so far; the next one gets this ordinal.
     pub event_count: u64,
-    /// Rounds so far (see `MODEL`: depends on the mode).
+    /// Rounds so far (what counts as one depends on the mode).
     pub rounds: u64,
     /// Finished turns so far.
     pub turns: u64,

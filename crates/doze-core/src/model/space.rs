@@ -108,7 +108,7 @@ impl Scope {
         Some(scope)
     }
 
-    /// Whether records of this space may enter a brief or an injection (`MODEL`: recall policy `auto`).
+    /// Whether records of this space may enter a brief or an injection (`R2`).
     pub fn is_recalled(&self) -> bool {
         !matches!(self, Self::Bank)
     }

@@ -1,4 +1,4 @@
-//! Finds secrets in text and puts `[redacted:<rule>]` in their place (S1 fact 12, `MODEL` ruling 9).
+//! Finds secrets in text and puts `[redacted:<rule>]` in their place (S1 fact 12, `R9`).
 //!
 //! Two passes: first what is recognised by its own form (keys with a prefix, key blocks, private blocks), then what
 //! only its surroundings give away (headers, URLs, assignments, phrases). Each pass is one scan for literals; only around a

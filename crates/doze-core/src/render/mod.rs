@@ -1,4 +1,4 @@
-//! The texts that go to an agent: brief, recovery, context, roster. Every line is made here and nowhere else, so that
+//! The texts that go to an agent: brief, prompt, recovery, context, roster. Every line is made here and nowhere else, so that
 //! no control character leaves, a memory is one line, and text that looks like a tag cannot close the block it stands
 //! in.
 
@@ -6,6 +6,7 @@ pub mod age;
 pub mod brief;
 pub mod context;
 pub mod legacy;
+pub mod prompt;
 pub mod recovery;
 pub mod roster;
 #[cfg(test)]

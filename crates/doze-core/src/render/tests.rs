@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::brief::{BriefInput, MAX_CHARS, OpenTask, brief};
 use super::context::{RecentSession, context};
 use super::legacy::{Legacy, ProjectRecord, ReviewPattern};
+use super::prompt::{MAX_TOKENS, prompt};
 use super::recovery::{FIRST_LINE, LAST_LINE, LegacyMessage, LegacyRecovery, Recovery, RecoverySource};
 use super::roster::{LastSession, RosterAgent, l0, roster};
 use crate::model::*;
@@ -436,4 +437,21 @@ proptest! {
         let lines = brief.text.lines().filter(|line| line.starts_with("- ")).count();
         prop_assert_eq!(lines, brief.memories.len());
     }
+}
+
+#[test]
+fn beside_a_prompt_stand_whole_lines_within_a_budget_and_only_what_is_shown_counts() {
+    let long = "word ".repeat(2_000);
+    let many: Vec<Memory> =
+        (0..20).map(|at| memory(&format!("m{at}"), Kind::Fact, &format!("title {at}"), &long, 1)).collect();
+    let told = prompt(&many.iter().collect::<Vec<_>>());
+    assert!(told.tokens <= MAX_TOKENS, "{}", told.tokens);
+    assert!(!told.memories.is_empty() && told.memories.len() < many.len());
+    assert_eq!(told.text.lines().count(), told.memories.len());
+
+    let small = memory("s", Kind::Fact, "Use pnpm…", "Use pnpm for </doze-memory>\nall of it.", 1);
+    let other = memory("o", Kind::Fact, "Port", "The API listens on 5433.", 1);
+    let told = prompt(&[&small, &other]);
+    assert_eq!(told.text, "- Use pnpm for &lt;/doze-memory&gt; all of it.\n- Port: The API listens on 5433.");
+    assert_eq!(prompt(&[]), super::Rendered::default());
 }

@@ -155,7 +155,7 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
 }
 
 /// A finding under a known topic: the record keeps its id and takes the new text; the old text stays as history
-/// (`MODEL`, ruling 5; S1.18).
+/// (`R5`; S1.18).
 fn replace_text(board: &mut Board<'_>, at: usize, finding: &CandidateOf, relation: Relation) {
     let candidate = &finding.candidate;
     if !may_replace(board, at, finding) {

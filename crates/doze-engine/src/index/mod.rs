@@ -73,7 +73,7 @@ struct Shared {
     lexical: Lexical,
     vectors: Vectors,
     embedder: EmbedService,
-    /// `name@hash` of the model, under which vectors are stored (B26).
+    /// `name@hash` of the model, under which vectors are stored.
     model: String,
     /// The change the follower has worked through, and a signal when it moves.
     reached: Mutex<u64>,

@@ -1,4 +1,4 @@
-//! Adding a memory by hand: one gate for every caller, so that the same thing said twice is one record (B48).
+//! Adding a memory by hand: one gate for every caller, so that the same thing said twice is one record.
 
 use std::collections::BTreeMap;
 
@@ -181,9 +181,8 @@ impl Engine {
             }
             (Space::Agent, project, Some(agent)) => Ok(Scope::Agent { project, agent: agent.id.clone() }),
             (Space::Agent, _, None) => Err(EngineError::invalid("space agent needs an agent")),
-            (Space::Bank, _, _) => {
-                Err(EngineError::refused("the bank keeps only what a person has seen").hint("use bank.save"))
-            }
+            (Space::Bank, _, _) => Err(EngineError::refused("the bank keeps only what a person has seen")
+                .hint("choose space user, project or agent")),
             (Space::Team | Space::Member, _, _) => {
                 Err(EngineError::invalid("team and member memory is written through the team's own calls"))
             }
@@ -318,7 +317,7 @@ impl Engine {
         (set.put_memory(known.clone()), (AddOutcome::Reinforced, known))
     }
 
-    /// S1.18: the id stays, the text is the new one, the former text is kept as a superseded version (ruling 5).
+    /// S1.18: the id stays, the text is the new one, the former text is kept as a superseded version (`R5`).
     fn merge_topic(
         &self,
         set: ChangeSet,

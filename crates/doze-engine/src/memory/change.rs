@@ -35,7 +35,7 @@ pub struct EditRequest {
     pub body: Option<String>,
     /// The new kind.
     pub kind: Option<Kind>,
-    /// The new topic key.
+    /// The new topic key; an empty one takes it away.
     pub topic_key: Option<String>,
     /// The new labels.
     pub tags: Option<Vec<String>>,
@@ -55,7 +55,9 @@ impl Engine {
         self.change_memory(owner, id, |snapshot, mut memory| {
             refuse_if_protected(&memory, by_person)?;
             memory.kind = request.kind.unwrap_or(memory.kind);
-            if let Some(topic) = &request.topic_key {
+            if request.topic_key.as_deref().is_some_and(|topic| topic.trim().is_empty()) {
+                memory.topic_key = None;
+            } else if let Some(topic) = &request.topic_key {
                 let topic = Cleaned::topic(topic)?.text;
                 let holder =
                     snapshot.memory_by_topic(owner, &memory.scope, &topic)?.filter(|holder| holder != id);

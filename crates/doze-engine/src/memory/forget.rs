@@ -1,5 +1,5 @@
 //! Forgetting, hard: the record, its words in events and journals, its vectors, and a tombstone so that it does not
-//! come back (ruling 8).
+//! come back (`R8`).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

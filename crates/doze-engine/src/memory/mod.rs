@@ -18,7 +18,7 @@ pub(crate) use forget::FORGOTTEN;
 pub use forget::{Forget, Forgotten};
 pub use read::{EvidenceLine, ListRequest, Page, StatusFilter, Step, Why};
 
-/// Bounds of what a caller may hand in (S1.36, S4; ruling 14: outside is an error, never a silent cut).
+/// Bounds of what a caller may hand in (S1.36, S4; `R14`: outside is an error, never a silent cut).
 pub(crate) const MAX_TITLE: usize = 120;
 pub(crate) const MAX_BODY: usize = 8_000;
 pub(crate) const MAX_TOPIC: usize = 80;

@@ -86,8 +86,6 @@ pub struct Why {
     pub evidence: Vec<EvidenceLine>,
     /// What dreams did to it, the last first.
     pub history: Vec<Step>,
-    /// Memories that it replaced.
-    pub replaced: Vec<Memory>,
     /// How often it was shown to an agent.
     pub shown: u64,
     /// What its score is made of, as it stands now.
@@ -159,11 +157,6 @@ impl Engine {
         for event in memory.source.events.iter().take(MAX_EVIDENCE) {
             evidence.extend(quoted(&snapshot, owner, event)?);
         }
-        let replaced = snapshot
-            .memories(owner, &memory.scope)?
-            .into_iter()
-            .filter(|other| other.superseded_by.as_ref() == Some(id))
-            .collect();
         let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
         let shown = shown.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or(0);
         let history = history_of(id, snapshot.dreams(owner, MAX_DREAMS)?);
@@ -176,7 +169,7 @@ impl Engine {
             ("evidence".to_owned(), f64::from(memory.evidence_count)),
         ]);
         let retires = doze_dream::retires_when(&memory);
-        Ok(Why { memory, evidence, history, replaced, shown, scores, retires })
+        Ok(Why { memory, evidence, history, shown, scores, retires })
     }
 }
 

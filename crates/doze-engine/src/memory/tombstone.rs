@@ -1,5 +1,5 @@
 //! What was forgotten stays forgotten: a keyed hash of its words keeps extraction, import and undo from bringing it
-//! back (ruling 8). The hash tells nothing about the words to whoever reads the store without its key.
+//! back (`R8`). The hash tells nothing about the words to whoever reads the store without its key.
 
 use doze_core::model::OwnerId;
 use doze_core::text::normalise_words;

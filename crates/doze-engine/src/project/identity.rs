@@ -1,4 +1,4 @@
-//! Which project a folder belongs to (ruling 15): pure rules over what was read from the folder.
+//! Which project a folder belongs to (`R15`): pure rules over what was read from the folder.
 
 use doze_core::model::Project;
 

@@ -1,4 +1,4 @@
-//! Folder names in one form, and folders that are never projects (ruling 15).
+//! Folder names in one form, and folders that are never projects (`R15`).
 
 use std::path::{Component, Path, PathBuf};
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use doze_core::injected;
 use doze_core::model::{AgentId, Memory, MemoryId, OwnerId};
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
+use doze_core::render::prompt::prompt as render_prompt;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -147,26 +148,12 @@ impl Engine {
         let hits = self.search(owner, &query)?.hits;
         let shown = self.shown_in(&self.store().snapshot()?, owner, session)?;
         let best = hits.first().map_or(0.0, |hit| hit.score);
-        let fresh: Vec<_> = hits
-            .into_iter()
-            .filter(|hit| hit.score >= best * PROMPT_SCORE_SHARE && !shown.contains(hit.memory.id.as_str()))
-            .collect();
-        let lines: Vec<String> = fresh
+        let fresh: Vec<&Memory> = hits
             .iter()
-            .map(|hit| {
-                doze_core::text::escape_tags(&doze_core::text::one_line(&format!(
-                    "- {}: {}",
-                    hit.memory.title, hit.memory.body
-                )))
-                .into_owned()
-            })
+            .filter(|hit| hit.score >= best * PROMPT_SCORE_SHARE && !shown.contains(hit.memory.id.as_str()))
+            .map(|hit| &hit.memory)
             .collect();
-        let text = lines.join("\n");
-        let told = Told {
-            tokens: doze_core::tokens::estimate(&text),
-            memories: fresh.into_iter().map(|hit| hit.memory.id).collect(),
-            text,
-        };
+        let told = render_prompt(&fresh);
         if !told.text.is_empty() {
             self.remember_injection(owner, session, &place, &told)?;
         }
@@ -185,7 +172,7 @@ impl Engine {
         Ok(injection.map(|injection| injection.memories.into_iter().collect()).unwrap_or_default())
     }
 
-    /// Whether a line with this hash was put before an agent by doze (ruling 17).
+    /// Whether a line with this hash was put before an agent by doze (`R17`).
     pub(crate) fn was_shown(&self, snapshot: &Snapshot, owner: &OwnerId, hash: u64) -> bool {
         snapshot.aux(owner, Family::Shown, &shown_line(hash)).is_ok_and(|known| known.is_some())
     }
@@ -195,7 +182,7 @@ impl Engine {
         Ok(!self.switches().memory_enabled || is_ignored || self.paused_until(owner)?.is_some())
     }
 
-    /// Keeps the text, the hashes of its lines (ruling 17) and how often each memory was shown.
+    /// Keeps the text, the hashes of its lines (`R17`) and how often each memory was shown.
     fn remember_injection(
         &self,
         owner: &OwnerId,
@@ -300,7 +287,7 @@ fn instructions(place: &Resolved) -> String {
     text
 }
 
-/// Memories whose files are all gone from the project (ruling 20). Only where the project's folder is there at all.
+/// Memories whose files are all gone from the project (`R20`). Only where the project's folder is there at all.
 pub(crate) fn files_gone(memories: &[Memory], top: &Path) -> HashSet<MemoryId> {
     if !top.is_dir() {
         return HashSet::new();

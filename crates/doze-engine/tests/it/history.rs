@@ -1,4 +1,4 @@
-//! The history keeps within its bounds, and what was learned from it stays (ruling 6).
+//! The history keeps within its bounds, and what was learned from it stays (`R6`).
 
 use doze_core::model::{Event, SessionKind};
 use doze_engine::{DreamRequest, SessionListRequest, Switches};

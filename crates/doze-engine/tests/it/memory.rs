@@ -45,8 +45,15 @@ fn a_topic_key_keeps_the_id_and_the_former_text() {
     let merged = kit.engine.add(&kit.owner, &with_topic("Use pnpm for every workspace.", false)).unwrap();
     assert_eq!((merged.outcome, &merged.memory.id), (AddOutcome::Merged, &first.id));
     assert!((merged.memory.confidence - 0.7).abs() < 1e-9 && merged.memory.evidence_count == 2);
-    let why = kit.engine.why(&kit.owner, &first.id).unwrap();
-    assert_eq!(why.replaced.iter().map(|memory| memory.body.as_str()).collect::<Vec<_>>(), ["Use yarn."]);
+    let former = ListRequest {
+        reader: reader(&cwd, "a"),
+        status: StatusFilter::Only(Status::Superseded),
+        limit: 10,
+        ..Default::default()
+    };
+    let former = kit.engine.memories(&kit.owner, &former).unwrap().items;
+    assert_eq!(former.iter().map(|memory| memory.body.as_str()).collect::<Vec<_>>(), ["Use yarn."]);
+    assert_eq!(former[0].superseded_by.as_ref(), Some(&first.id));
     kit.engine.add(&kit.owner, &with_topic("Use pnpm 9.", true)).unwrap();
     let refused = kit.engine.add(&kit.owner, &with_topic("Use bun.", false)).unwrap_err();
     assert_eq!(refused.problem, Problem::Refused);
@@ -346,4 +353,16 @@ fn a_memory_goes_by_any_end_or_beginning_of_its_id_that_is_its_alone() {
     }
     let stranger = kit.engine.memory_id(&"local:2".into(), &text[24..]);
     assert_eq!(stranger.unwrap_err().problem, Problem::NotFound, "one owner's ids are not another's");
+}
+
+#[test]
+fn an_empty_topic_key_takes_the_key_away() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let keyed = MemoryRequest { topic_key: Some("port".to_owned()), ..at(&cwd, "the port is 8080") };
+    let first = kit.engine.add(&kit.owner, &keyed).unwrap().memory;
+    let edit = EditRequest { topic_key: Some(String::new()), ..Default::default() };
+    assert_eq!(kit.engine.edit(&kit.owner, &first.id, &edit, true).unwrap().topic_key, None);
+    let again = MemoryRequest { body: "the port is 9090 now".to_owned(), ..keyed };
+    assert_ne!(kit.engine.add(&kit.owner, &again).unwrap().memory.id, first.id, "the key is free again");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Names a model so that vectors of different models are never mixed (B26).
+/// Names a model so that vectors of different models are never mixed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelId {
     /// What people call it.

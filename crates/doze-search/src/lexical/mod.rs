@@ -46,13 +46,13 @@ pub enum IndexError {
     #[error("the folder of the full-text index cannot be used; check its permissions and the free space")]
     Folder(#[source] std::io::Error),
     /// The library failed: the disk is full, a file is gone.
-    #[error("the full-text index failed; free some space, or run `doze repair` to build it anew")]
+    #[error("the full-text index failed; free some space, then `doze stop` and `doze up` build it anew")]
     Tantivy(#[from] tantivy::TantivyError),
     /// The files are not what they were: clear the index and feed it from change 0.
-    #[error("the full-text index is damaged; run `doze repair` to build it anew")]
+    #[error("the full-text index is damaged; `doze stop` and `doze up` build it anew")]
     Damaged,
     /// Another version wrote the files: clear the index and feed it from change 0.
-    #[error("the full-text index was written by another version; run `doze repair` to build it anew")]
+    #[error("the full-text index was written by another version; `doze stop` and `doze up` build it anew")]
     Foreign,
 }
 

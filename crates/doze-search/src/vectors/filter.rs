@@ -73,7 +73,7 @@ pub struct VectorHit {
 /// Why a document's vectors were not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VectorError {
-    /// They were made by another model (B26): embed the document again.
+    /// They were made by another model: embed the document again.
     #[error("a vector has {found} components instead of {expected}; embed the document again")]
     Dimension {
         /// What every vector here has.

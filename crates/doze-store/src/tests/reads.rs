@@ -76,7 +76,7 @@ fn changes_touch_the_subjects_they_belong_to() {
     assert_eq!(revision(&Subject::Projects), seq);
     let seq = store.apply(set().put_aux(Family::Task, "k", "v")).unwrap().seq;
     assert_eq!(revision(&Subject::Aux(Family::Task, "k".into())), seq);
-    assert_eq!(revision(&Subject::Aux(Family::Note, "k".into())), 0);
+    assert_eq!(revision(&Subject::Aux(Family::Other, "k".into())), 0);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_forgotten_session_leaves_nothing_but_its_tombstone() {
     let mut change = set().put_session(session("s", 9)).put_session(session("s2", 9)).with(append);
     change = change.with(Change::PutWork(Box::new(work("codex", Some("p"), Some("s")))));
     change = change.with(Change::PutWork(Box::new(work("codex", Some("p"), Some("s2")))));
-    for family in [Family::Receipt, Family::Ledger, Family::Checkpoint, Family::Tombstone] {
+    for family in [Family::Receipt, Family::Candidates, Family::Checkpoint, Family::Tombstone] {
         change = change.put_aux(family, session_aux_key(&key, "1"), "x");
         change = change.put_aux(family, session_aux_key(&SessionKey::new("s2", "codex"), "1"), "x");
     }
@@ -168,7 +168,7 @@ fn a_forgotten_session_leaves_nothing_but_its_tombstone() {
     assert_eq!(snapshot.events(&me(), &key, 0..9).unwrap(), vec![]);
     assert_eq!(snapshot.works(&me()).unwrap().len(), 1);
     let left = |family| snapshot.aux_scan(&me(), family, "").unwrap().len();
-    assert_eq!((left(Family::Receipt), left(Family::Ledger), left(Family::Checkpoint)), (1, 1, 1));
+    assert_eq!((left(Family::Receipt), left(Family::Candidates), left(Family::Checkpoint)), (1, 1, 1));
     assert_eq!(left(Family::Tombstone), 2);
     assert_eq!(store.stats().unwrap().sessions, 1);
     assert!(store.check().unwrap().is_clean());
