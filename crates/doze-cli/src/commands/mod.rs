@@ -256,7 +256,8 @@ mod tests {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         let starts = lines.flat_map(|line| line.split("`doze ").skip(1).chain(line.split("  doze ").skip(1)));
         let end = |rest: &str| {
-            rest.split(['`', '"', ';', '(', ')', ',', '\\']).next().unwrap_or_default().to_owned()
+            let line = rest.split(['`', '#', '&', '"', ';', '(', ')', ',', '\\']).next().unwrap_or_default();
+            line.split("  ").next().unwrap_or_default().to_owned()
         };
         starts.map(end).collect()
     }
@@ -271,7 +272,7 @@ mod tests {
                 // A name that the command at hand takes, or the place for one.
                 None => {
                     let takes = command.get_positionals().next().is_some();
-                    return takes || word.starts_with(['-', '{', '[', '…']) || word == "help";
+                    return takes || word.starts_with(['-', '{', '[', '…']) || matches!(word, "help" | "COMMAND");
                 }
             }
         }

@@ -217,6 +217,15 @@ fn a_transcript_is_read_as_far_as_it_has_grown() {
     };
     assert_eq!(kit.commit(request()).events.new, 2);
     assert_eq!(kit.commit(request()).events, EventCounts { new: 2, known: 0, skipped: 0 }, "the same commit");
+    let of_format = |format: &str| {
+        let mut request = request();
+        request.commit_id = Some(format!("as {format}"));
+        request.transcript.as_mut().unwrap().format = Some(format.to_owned());
+        kit.engine.commit(&kit.owner, request)
+    };
+    assert!(of_format("codex").unwrap_err().message.starts_with("transcript.format: "));
+    assert_eq!(of_format("claude-code").unwrap().events.new, 0);
+    assert_eq!(of_format("auto").unwrap().events.new, 0);
     text += &line(3, "user", "and the logout");
     text += &line(4, "assistant", "Done too.")[..40];
     std::fs::write(&file, &text).unwrap();
