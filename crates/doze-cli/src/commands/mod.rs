@@ -272,7 +272,9 @@ mod tests {
                 // A name that the command at hand takes, or the place for one.
                 None => {
                     let takes = command.get_positionals().next().is_some();
-                    return takes || word.starts_with(['-', '{', '[', '…']) || matches!(word, "help" | "COMMAND");
+                    return takes
+                        || word.starts_with(['-', '{', '[', '…'])
+                        || matches!(word, "help" | "COMMAND");
                 }
             }
         }
