@@ -42,6 +42,8 @@ pub struct Imported {
     pub known: u64,
     /// Files that are no sessions or could not be read, and damaged lines.
     pub damaged: u64,
+    /// Folders and files that were not looked at: unreadable, too deep, or beyond the number of one call.
+    pub left_out: u64,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
 }
@@ -56,12 +58,12 @@ impl Engine {
                 format!("there is no file or folder {}", root.display()),
             ));
         }
-        let mut files = Vec::new();
-        collect(root, 0, request.since, &mut files);
-        files.sort();
+        let mut found = Found::default();
+        collect(root, 0, request.since, &mut found);
+        found.files.sort();
         let is_single = root.is_file();
-        let mut done = Imported::default();
-        for file in files {
+        let mut done = Imported { left_out: found.left_out, ..Imported::default() };
+        for file in found.files {
             match self.import_file(owner, request, &file, &mut done) {
                 Ok(()) => {}
                 Err(error) if is_single => return Err(error),
@@ -148,30 +150,47 @@ impl Engine {
     }
 }
 
-fn collect(path: &Path, depth: usize, since: Option<Timestamp>, files: &mut Vec<PathBuf>) {
-    if files.len() >= MAX_FILES {
-        return;
+/// Session files below a folder, and what was not looked at.
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    left_out: u64,
+}
+
+impl Found {
+    fn leave_out(&mut self, path: &Path, why: &str) {
+        tracing::info!(path = %path.display(), why, "left out of an import");
+        self.left_out += 1;
     }
+}
+
+fn collect(path: &Path, depth: usize, since: Option<Timestamp>, found: &mut Found) {
     if path.is_dir() {
         if depth > MAX_DEPTH {
-            return;
+            return found.leave_out(path, "too deep");
         }
-        let Ok(entries) = std::fs::read_dir(path) else { return };
-        for entry in entries.filter_map(Result::ok) {
+        let Ok(entries) = std::fs::read_dir(path) else { return found.leave_out(path, "unreadable") };
+        for entry in entries {
+            let Ok(entry) = entry else {
+                found.leave_out(path, "an entry is unreadable");
+                continue;
+            };
             // Links are not followed: they could lead anywhere, or round in circles.
             if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-                collect(&entry.path(), depth + 1, since, files);
+                collect(&entry.path(), depth + 1, since, found);
             }
         }
         return;
     }
     let is_named = depth == 0;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    if path.is_file()
+    let is_wanted = path.is_file()
         && (is_named || ENDINGS.contains(&ending))
-        && since.is_none_or(|since| changed_since(path, since))
-    {
-        files.push(path.to_path_buf());
+        && since.is_none_or(|since| changed_since(path, since));
+    match is_wanted {
+        true if found.files.len() >= MAX_FILES => found.leave_out(path, "too many files"),
+        true => found.files.push(path.to_path_buf()),
+        false => {}
     }
 }
 

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use doze_core::model::{MemoryId, OwnerId, uuid_v7};
-use doze_store::Store;
+use doze_store::{ApplyError, ChangeSet, Snapshot, Store};
 use jiff::Timestamp;
 
 pub use clock::{Environment, FixedEnvironment, SystemEnvironment};
@@ -212,6 +212,29 @@ impl Engine {
         MemoryId::new(self.new_id())
     }
 
+    /// Decides on a snapshot and applies, and decides anew when a record that the set expects unchanged has changed
+    /// meanwhile. `busy` is what to tell when that never ends.
+    fn decide<T>(
+        &self,
+        busy: &str,
+        mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
+    ) -> Result<T, EngineError> {
+        for _ in 0..CONFLICT_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let (set, answer) = decide(&snapshot)?;
+            drop(snapshot);
+            if set.changes.is_empty() {
+                return Ok(answer);
+            }
+            match self.store().apply(set) {
+                Ok(_) => return Ok(answer),
+                Err(ApplyError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::new(Problem::Busy, busy).hint("try again"))
+    }
+
     /// Notes that somebody is at work, which keeps dreams away for a while.
     fn note_activity(&self) {
         *lock(&self.inner.activity) = self.now();
@@ -226,4 +249,43 @@ pub fn local_owner(uid: u32) -> OwnerId {
 /// Locks a mutex whose data stays valid when a holder panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use doze_core::model::{Face, Kind, Memory, Scope, Source, Status, Verification, content_hash};
+
+    use super::*;
+
+    pub(crate) fn memory(id: &str, scope: Scope, kind: Kind, body: &str) -> Memory {
+        Memory {
+            id: MemoryId::new(id),
+            owner: local_owner(1),
+            scope,
+            face: Face::Office,
+            kind,
+            native_kind: None,
+            content_hash: content_hash(kind.as_str(), body, body),
+            title: body.to_owned(),
+            body: body.to_owned(),
+            tags: Vec::new(),
+            topic_key: None,
+            files: Vec::new(),
+            confidence: 0.6,
+            evidence_count: 1,
+            reinforce_count: 1,
+            applied_count: 0,
+            confirmed_by: Vec::new(),
+            pinned: false,
+            status: Status::Active,
+            superseded_by: None,
+            verification: Verification::Rule,
+            source: Source { agent: None, session: None, task: None, team: None, events: Vec::new() },
+            contexts: Vec::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            last_confirmed_at: Timestamp::UNIX_EPOCH,
+            file_ref: None,
+        }
+    }
 }

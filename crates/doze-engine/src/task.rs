@@ -1,7 +1,7 @@
 //! The tasks of a project (S1.33).
 
 use doze_core::model::{OwnerId, ProjectId};
-use doze_store::{ChangeSet, Family, Snapshot};
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::names::check_chars;
 use crate::project::Resolved;
 use crate::recall::Reader;
 use crate::work::safe;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Problem};
 
 /// Tasks of one project, and characters of a title and a spec.
 const MAX_TASKS: usize = 1_000;
@@ -119,8 +119,10 @@ impl From<&Task> for StoredTask {
 }
 
 impl StoredTask {
-    fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+    fn to_bytes(&self) -> Result<Vec<u8>, EngineError> {
+        serde_json::to_vec(self).map_err(|error| {
+            EngineError::new(Problem::Internal, "a task could not be written").caused_by(error)
+        })
     }
 
     fn read(bytes: &[u8]) -> Option<Task> {
@@ -147,36 +149,23 @@ impl Engine {
     ) -> Result<Task, EngineError> {
         let id = bounded("id", request.id.clone(), MAX_TASK_TITLE)?;
         let place = self.home_of_tasks(owner, reader)?;
-        let snapshot = self.store().snapshot()?;
-        let mut known = self.tasks_of(&snapshot, owner, place.id())?;
-        let position = known.iter().position(|task| task.id == id);
-        if position.is_none() && known.len() >= MAX_TASKS {
-            return Err(EngineError::invalid(format!("the project holds {MAX_TASKS} tasks already")));
-        }
-        let now = self.now();
-        let mut task = match position {
-            Some(at) => known.swap_remove(at),
-            None => Task {
-                id,
-                project: place.id().map(ToString::to_string),
-                title: String::new(),
-                spec: String::new(),
-                status: TaskStatus::default(),
-                created_at: now,
-                updated_at: now,
-            },
-        };
-        task.title = bounded("title", request.title.clone().unwrap_or(task.title), MAX_TASK_TITLE)?;
-        task.spec = bounded_or_empty("spec", request.spec.clone().unwrap_or(task.spec), MAX_TASK_SPEC)?;
-        task.status = request.status.unwrap_or(task.status);
-        task.updated_at = now;
-        let value = StoredTask::from(&task).to_bytes();
-        self.store().apply(ChangeSet::new(owner.clone()).put_aux(
-            Family::Task,
-            task_key(place.id(), &task.id),
-            value,
-        ))?;
-        Ok(task)
+        self.decide("others keep changing the tasks of the project", |snapshot| {
+            let key = task_key(place.id(), &id);
+            let known = snapshot.aux(owner, Family::Task, &key)?.and_then(|bytes| StoredTask::read(&bytes));
+            let mut set = ChangeSet::new(owner.clone())
+                .expect_seen(snapshot, Subject::Aux(Family::Task, key.clone()))?;
+            if known.is_none() {
+                // Whoever adds a task says so here, so that two at once do not both take the last place.
+                let adding = task_key(place.id(), "");
+                set = set.expect_seen(snapshot, Subject::Aux(Family::Counter, adding.clone()))?;
+                if snapshot.aux_scan(owner, Family::Task, &adding)?.len() >= MAX_TASKS {
+                    return Err(EngineError::invalid(format!("the project holds {MAX_TASKS} tasks already")));
+                }
+                set = set.put_aux(Family::Counter, adding, Vec::new());
+            }
+            let task = changed(known, &id, place.id(), request, self.now())?;
+            Ok((set.put_aux(Family::Task, key, StoredTask::from(&task).to_bytes()?), task))
+        })
     }
 
     /// The tasks of a project, the latest first.
@@ -207,6 +196,57 @@ impl Engine {
             (None, None) => Err(EngineError::invalid("project or cwd is missing")),
         }
     }
+}
+
+/// The task as it is from now on.
+fn changed(
+    known: Option<Task>,
+    id: &str,
+    project: Option<&ProjectId>,
+    request: &TaskRequest,
+    now: Timestamp,
+) -> Result<Task, EngineError> {
+    let mut task = known.unwrap_or_else(|| Task {
+        id: id.to_owned(),
+        project: project.map(ToString::to_string),
+        title: String::new(),
+        spec: String::new(),
+        status: TaskStatus::default(),
+        created_at: now,
+        updated_at: now,
+    });
+    task.title = bounded("title", request.title.clone().unwrap_or(task.title), MAX_TASK_TITLE)?;
+    task.spec = bounded_or_empty("spec", request.spec.clone().unwrap_or(task.spec), MAX_TASK_SPEC)?;
+    task.status = request.status.unwrap_or(task.status);
+    task.updated_at = now;
+    Ok(task)
+}
+
+/// Moves the tasks of a project to another; of two with one id the newer stays.
+pub(crate) fn moved_tasks(
+    snapshot: &Snapshot,
+    mut set: ChangeSet,
+    from: &ProjectId,
+    into: &ProjectId,
+) -> Result<ChangeSet, EngineError> {
+    let owner = set.owner.clone();
+    set = set.delete_aux(Family::Counter, task_key(Some(from), ""));
+    for (key, bytes) in snapshot.aux_scan(&owner, Family::Task, &task_key(Some(from), ""))? {
+        set = set.expect_seen(snapshot, Subject::Aux(Family::Task, key.clone()))?;
+        set = set.delete_aux(Family::Task, key);
+        let Some(mut task) = StoredTask::read(&bytes) else { continue };
+        let key = task_key(Some(into), &task.id);
+        let other = snapshot.aux(&owner, Family::Task, &key)?.and_then(|bytes| StoredTask::read(&bytes));
+        if other.is_none_or(|other| other.updated_at < task.updated_at) {
+            task.project = Some(into.to_string());
+            set = set.expect_seen(snapshot, Subject::Aux(Family::Task, key.clone()))?.put_aux(
+                Family::Task,
+                key,
+                StoredTask::from(&task).to_bytes()?,
+            );
+        }
+    }
+    Ok(set)
 }
 
 /// The key of a task; without an id the beginning of all keys of the project.

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use doze_core::model::{MemoryId, OwnerId, Session, hex};
-use doze_store::{ChangeSet, Changed, Family, LoggedChange};
+use doze_store::{BackupError, ChangeSet, Changed, Family, LoggedChange, Subject};
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, EngineError, Problem};
@@ -13,6 +14,9 @@ use crate::{Engine, EngineError, Problem};
 /// Injections, and lines of them, that are remembered.
 const MAX_INJECTIONS: usize = 2_000;
 const MAX_SHOWN_LINES: usize = 50_000;
+/// Work states that are kept, and how long after they were told last.
+const MAX_WORKS: usize = 5_000;
+const MAX_WORK_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A backup that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,16 +74,14 @@ impl Engine {
         if !to.is_absolute() {
             return Err(EngineError::invalid("path must be absolute: the daemon stands elsewhere"));
         }
-        if to.exists() {
-            return Err(
-                EngineError::refused(format!("{} exists already", to.display())).hint("name another file")
-            );
-        }
         if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| failed().caused_by(error))?;
         }
-        let seq = self.store().seq();
-        self.store().backup(to).map_err(|error| failed().caused_by(error))?;
+        let seq = self.store().backup(to).map_err(|error| match error {
+            BackupError::Exists(path) => EngineError::refused(format!("{} exists already", path.display()))
+                .hint("name another file; one that ends in .part is left of a backup that broke off"),
+            error => failed().caused_by(error),
+        })?;
         let mut file = std::fs::File::open(to).map_err(|error| failed().caused_by(error))?;
         let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 64 * 1024]);
         loop {
@@ -95,7 +97,7 @@ impl Engine {
     /// The owner's changes after a number.
     pub fn events_since(&self, owner: &OwnerId, since: u64, limit: usize) -> Result<EventPage, EngineError> {
         let snapshot = self.store().snapshot()?;
-        let missed = snapshot.oldest_change()? > since + 1;
+        let missed = snapshot.oldest_change()? > since.saturating_add(1);
         let mut items = Vec::new();
         let mut next = since;
         while items.len() < limit {
@@ -137,6 +139,7 @@ impl Engine {
     pub fn tidy(&self, owner: &OwnerId) -> Result<u64, EngineError> {
         let dropped = self.shorten_history(owner)?;
         self.shorten_shown(owner)?;
+        self.drop_old_works(owner)?;
         if dropped > 0 || self.inner.freed.load(Ordering::Acquire) {
             match self.store().compact() {
                 Ok(_) => self.inner.freed.store(false, Ordering::Release),
@@ -146,6 +149,24 @@ impl Engine {
             }
         }
         Ok(dropped)
+    }
+
+    /// Drops the work states nobody has told anything of for long, and beyond a number the oldest.
+    fn drop_old_works(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        let oldest = self.now().checked_sub(MAX_WORK_AGE).unwrap_or(Timestamp::MIN);
+        self.decide("work states keep changing", |snapshot| {
+            let mut works = snapshot.works(owner)?;
+            works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
+            let mut set = ChangeSet::new(owner.clone());
+            for (n, work) in works.into_iter().enumerate() {
+                if n >= MAX_WORKS || work.updated_at < oldest {
+                    let (agent, project, session) = (work.agent.id, work.project, work.session);
+                    let subject = Subject::Work(agent.clone(), project.clone(), session.clone());
+                    set = set.expect_seen(snapshot, subject)?.clear_work(agent, project, session);
+                }
+            }
+            Ok((set, ()))
+        })
     }
 
     /// Keeps the record of what was injected within its bounds, the oldest go first.

@@ -271,6 +271,8 @@ pub struct ImportAnswer {
     pub known: u64,
     /// Ones that could not be read.
     pub damaged: u64,
+    /// Folders and files not looked at: unreadable, too deep, or beyond the number of one call.
+    pub left_out: u64,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
 }

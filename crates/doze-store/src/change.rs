@@ -5,6 +5,9 @@ use doze_core::model::{
     SessionKey, WorkState,
 };
 
+use crate::error::ReadError;
+use crate::snapshot::Snapshot;
+
 /// Changes that belong together: applied whole or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeSet {
@@ -27,6 +30,12 @@ impl ChangeSet {
     pub fn expect(mut self, subject: Subject, revision: u64) -> Self {
         self.expects.push((subject, revision));
         self
+    }
+
+    /// Adds the condition that a subject is still as a snapshot shows it.
+    pub fn expect_seen(self, snapshot: &Snapshot, subject: Subject) -> Result<Self, ReadError> {
+        let revision = snapshot.revision(&self.owner, &subject)?;
+        Ok(self.expect(subject, revision))
     }
 
     /// Adds a change.
@@ -181,7 +190,8 @@ pub(crate) fn work_subject(agent: &str, project: &str, session: &str) -> String 
 pub enum Change {
     /// Writes a memory; touches it and its scope (both scopes if it moved).
     PutMemory(Box<Memory>),
-    /// Takes a memory out for good, with its index entries and the vectors whose document is its id.
+    /// Takes a memory out for good, with its index entries, the vectors whose document is its id, and the record of
+    /// what they were made of ([`vector_source_key`]).
     DeleteMemory(MemoryId),
     /// Writes a session.
     PutSession(Box<Session>),
@@ -306,6 +316,12 @@ families! {
 /// The key of a bookkeeping record that belongs to a session and goes when the session is deleted.
 pub fn session_aux_key(session: &SessionKey, rest: &str) -> String {
     format!("{}\0{}\0{rest}", session.session, session.harness)
+}
+
+/// The key, in [`Family::Other`], of the record that tells which text a memory's vectors were made of. It goes when
+/// the memory is deleted.
+pub fn vector_source_key(id: &MemoryId) -> String {
+    format!("vector:{id}")
 }
 
 /// A change as a follower hears of it.

@@ -167,6 +167,9 @@ pub enum BackupError {
     /// The store cannot be read.
     #[error("the store cannot be copied")]
     Read(#[source] ReadError),
+    /// There is such a file already: the target, or the file beside it that a copy is made in.
+    #[error("{0:?} exists already")]
+    Exists(PathBuf),
     /// The copy cannot be written.
     #[error("cannot write the backup to {path:?}")]
     Write {

@@ -27,7 +27,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, ChangeSet, Changed, Family, LoggedChange, Subject, session_aux_key};
+pub use change::{
+    Change, ChangeSet, Changed, Family, LoggedChange, Subject, session_aux_key, vector_source_key,
+};
 pub use check::CheckReport;
 pub use error::{ApplyError, BackupError, CompactError, OpenError, ReadError};
 pub use options::Options;

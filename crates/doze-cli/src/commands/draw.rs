@@ -426,6 +426,7 @@ pub(crate) fn import_line(answer: &ImportAnswer) -> String {
         (answer.added, format!("{} new", answer.added)),
         (answer.known, format!("{} known already", answer.known)),
         (answer.damaged, format!("{} damaged", answer.damaged)),
+        (answer.left_out, format!("{} left out", count(answer.left_out, "path"))),
         (redacted, format!("{} taken out", count(redacted, "secret"))),
     ];
     let mut line = format!("{} read", count(answer.read, "session"));

@@ -229,6 +229,7 @@ fn add(total: &mut ImportAnswer, part: ImportAnswer) {
     total.added += part.added;
     total.known += part.known;
     total.damaged += part.damaged;
+    total.left_out += part.left_out;
     for (rule, times) in part.redacted {
         *total.redacted.entry(rule).or_default() += times;
     }

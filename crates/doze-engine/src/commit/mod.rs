@@ -25,7 +25,7 @@ use crate::names::{
     check_path, safe_agent, safe_name,
 };
 use crate::project::Resolved;
-use crate::{CONFLICT_RETRIES, Engine, EngineError};
+use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 use intake::{Changes, Intake};
 pub use preview::{Preview, SessionListRequest};
 
@@ -331,7 +331,7 @@ impl Work<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::new(crate::Problem::Busy, "others kept changing the same session").hint("try again"))
+        Err(EngineError::new(Problem::Busy, "others kept changing the same session").hint("try again"))
     }
 
     /// The session as it is known, or a new one.
@@ -381,9 +381,17 @@ impl Work<'_> {
         fresh: &[Event],
     ) -> Result<ChangeSet, EngineError> {
         let key = session.key.clone();
-        let subject = Subject::Session(key.clone());
-        let set = ChangeSet::new(self.owner.clone())
-            .expect(subject.clone(), snapshot.revision(self.owner, &subject)?);
+        let mut set =
+            ChangeSet::new(self.owner.clone()).expect_seen(snapshot, Subject::Session(key.clone()))?;
+        if let Some(id) = self.place.id() {
+            // Nothing is kept under the id of a project that was merged or forgotten meanwhile.
+            if snapshot.project(self.owner, id)?.is_none() {
+                self.engine.inner.folders.clear();
+                return Err(EngineError::new(Problem::Busy, "the project was merged or forgotten meanwhile")
+                    .hint("try again"));
+            }
+            set = set.expect_seen(snapshot, Subject::Projects)?;
+        }
         let first = session.event_count;
         let times = || fresh.iter().filter_map(|event| event.at);
         if first == 0 {

@@ -8,8 +8,8 @@ use doze_core::model::{
 };
 use doze_core::{redact, text};
 use doze_dream::{
-    CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack, candidates, choose,
-    plan, retry_after, taken_back,
+    Candidate, CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack, candidates,
+    choose, plan, retry_after, taken_back,
 };
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
@@ -146,32 +146,60 @@ impl Engine {
         from: u64,
         dry_run: bool,
     ) -> Result<Option<Reading>, EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(None) };
-        let record = session_record(&choice.key);
-        let kept = snapshot.aux(owner, Family::Candidates, &record)?;
-        let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
-            return Ok(Some(Reading { session, yielded }));
-        }
-        let events = self.session_events(&snapshot, owner, &session, from)?;
-        let was_shown = |hash: u64| self.was_shown(&snapshot, owner, hash);
+        // Words that are forgotten meanwhile must not be kept: forgetting touches the session they came from.
+        self.decide(&format!("session {} keeps changing", choice.key.session), |snapshot| {
+            let set = ChangeSet::new(owner.clone());
+            let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok((set, None)) };
+            let record = session_record(&choice.key);
+            let kept = snapshot.aux(owner, Family::Candidates, &record)?;
+            let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
+                return Ok((set, Some(Reading { session, yielded })));
+            }
+            let yielded = self.extracted(snapshot, owner, &session, from)?;
+            let set = if dry_run {
+                set
+            } else {
+                let value = serde_json::to_vec(&yielded).unwrap_or_default();
+                set.expect_seen(snapshot, Subject::Session(choice.key.clone()))?.put_aux(
+                    Family::Candidates,
+                    record,
+                    value,
+                )
+            };
+            Ok((set, Some(Reading { session, yielded })))
+        })
+    }
+
+    /// What a session yields from an ordinal on, without what was forgotten.
+    fn extracted(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        from: u64,
+    ) -> Result<Yielded, EngineError> {
+        let events = self.session_events(snapshot, owner, session, from)?;
+        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
         let caps = Caps::default();
-        let found = candidates(&session, &events, &ExtractContext { was_shown: &was_shown, caps: &caps });
+        let found = candidates(session, &events, &ExtractContext { was_shown: &was_shown, caps: &caps });
         let mut kept = Vec::new();
         for candidate in &found {
-            let is_forgotten = self.is_forgotten(&snapshot, owner, &candidate.body)?
-                || self.is_forgotten(&snapshot, owner, &candidate.title)?;
-            if !is_forgotten {
+            if !self.is_forgotten_candidate(snapshot, owner, candidate)? {
                 kept.push(candidate.into());
             }
         }
-        let yielded = Yielded { from, upto: session.event_count, rounds: session.rounds, candidates: kept };
-        if !dry_run {
-            let value = serde_json::to_vec(&yielded).unwrap_or_default();
-            self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Candidates, record, value))?;
-        }
-        Ok(Some(Reading { session, yielded }))
+        Ok(Yielded { from, upto: session.event_count, rounds: session.rounds, candidates: kept })
+    }
+
+    fn is_forgotten_candidate(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        candidate: &Candidate,
+    ) -> Result<bool, EngineError> {
+        Ok(self.is_forgotten(snapshot, owner, &candidate.body)?
+            || self.is_forgotten(snapshot, owner, &candidate.title)?)
     }
 
     /// Sessions that were told as left out, so that the next sweep does not tell them again.
@@ -340,6 +368,10 @@ impl Engine {
             for candidate in
                 reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore)
             {
+                // Forgotten since it was read.
+                if self.is_forgotten_candidate(snapshot, owner, &candidate)? {
+                    continue;
+                }
                 findings.push(CandidateOf {
                     session: reading.session.key.clone(),
                     owner: owner.clone(),

@@ -6,16 +6,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use doze_core::model::{Memory, MemoryId, OwnerId, SessionKey, Status};
 use doze_search::{
     DocChange, DocKind, GRAPH_FROM, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id,
 };
-use doze_store::{Change, ChangeSet, Changed, LoggedChange, ReadError, Snapshot};
+use doze_store::{
+    ApplyError, Change, ChangeSet, Changed, Family, LoggedChange, ReadError, Snapshot, Store, Subject,
+    vector_source_key,
+};
 
 use super::{Shared, doc};
-use crate::lock;
+use crate::{CONFLICT_RETRIES, lock};
 
 /// Changes worked through at once.
 const BATCH: usize = 512;
@@ -27,13 +30,20 @@ const QUIET: Duration = Duration::from_secs(2);
 const MODEL_BUSY: Duration = Duration::from_millis(500);
 /// How often to look whether memory was switched on again while texts wait for it.
 const SWITCHED_OFF: Duration = Duration::from_secs(60);
+/// How soon to read again what could not be read.
+const RETRY: Duration = Duration::from_secs(5);
 /// Memories handed to the model at once.
 const EMBED_BATCH: usize = 16;
 
 pub(super) fn start(shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("index".into()).spawn(move || {
-        let mut follower =
-            Follower { reached: shared.lexical.visible_seq(), backlog: VecDeque::new(), shared };
+        let mut follower = Follower {
+            reached: shared.lexical.visible_seq(),
+            backlog: VecDeque::new(),
+            is_failing: false,
+            load_at: None,
+            shared,
+        };
         while follower.step().is_continue() {}
         if let Err(error) = follower.shared.lexical.commit() {
             tracing::warn!(%error, "the index was not committed at the end; it catches up at the next start");
@@ -46,20 +56,30 @@ struct Follower {
     reached: u64,
     /// Memories that wait for a vector.
     backlog: VecDeque<(OwnerId, MemoryId)>,
+    /// The store could not be read.
+    is_failing: bool,
+    /// When the stored vectors are tried again.
+    load_at: Option<Instant>,
 }
 
 impl Follower {
     /// Waits for something to do and does it.
     fn step(&mut self) -> ControlFlow<()> {
-        if !self.shared.loaded.load(Ordering::Acquire) {
+        let shared = Arc::clone(&self.shared);
+        if self.is_failing {
+            // No change has this number: only the time and the end of the store wake it.
+            shared.store.wait_for_change(u64::MAX, Some(RETRY));
+        }
+        if !shared.loaded.load(Ordering::Acquire) {
             self.load_vectors();
         }
-        let shared = Arc::clone(&self.shared);
         let embeds = shared.embeds.load(Ordering::Acquire);
         let timeout = if !self.backlog.is_empty() {
             Some(if embeds { MODEL_BUSY } else { SWITCHED_OFF })
         } else if shared.lexical.pending() > 0 || shared.lexical.seq() < self.reached {
             Some(QUIET)
+        } else if !shared.loaded.load(Ordering::Acquire) {
+            Some(RETRY)
         } else {
             None
         };
@@ -109,13 +129,13 @@ impl Follower {
         }
     }
 
-    /// Works through the log up to `seq`. Whatever cannot be read is skipped: the loop must move on.
+    /// Works through the log up to `seq`. What is damaged is skipped; what cannot be read for now is tried again later.
     fn catch_up(&mut self, seq: u64) {
         match self.follow(seq) {
-            Ok(()) => {}
+            Ok(()) => self.is_failing = false,
             Err(error) => {
-                tracing::error!(%error, "changes could not be indexed; they are skipped");
-                self.reach(seq);
+                tracing::warn!(%error, "changes could not be indexed; they are tried again");
+                self.is_failing = true;
             }
         }
     }
@@ -133,7 +153,7 @@ impl Follower {
             };
             let mut docs = Vec::new();
             for change in &changes {
-                self.documents(&snapshot, change, &mut docs)?;
+                unless_damaged(self.documents(&snapshot, change, &mut docs))?;
             }
             self.apply(docs, last);
             self.reach(last);
@@ -204,7 +224,7 @@ impl Follower {
 
     /// Whether the text changed since its vectors were made.
     fn is_outdated(&self, snapshot: &Snapshot, memory: &Memory) -> Result<bool, ReadError> {
-        let made_of = snapshot.aux(&memory.owner, doze_store::Family::Other, &made_of_key(&memory.id))?;
+        let made_of = snapshot.aux(&memory.owner, Family::Other, &vector_source_key(&memory.id))?;
         Ok(made_of.as_deref() != Some(memory.content_hash.as_bytes()))
     }
 
@@ -269,17 +289,18 @@ impl Follower {
             tracing::error!(%error, "the index could not be cleared");
         }
         let mut docs = Vec::new();
-        snapshot.all_memories(&mut |memory| {
+        unless_damaged(snapshot.all_memories(&mut |memory| {
             docs.push(DocChange::Put(doc::of_memory(&memory)));
             if docs.len() >= BATCH {
                 self.apply(std::mem::take(&mut docs), 0);
             }
             ControlFlow::Continue(())
-        })?;
+        }))?;
         for owner in snapshot.owners()? {
             for session in snapshot.sessions(&owner, &Default::default(), None, usize::MAX)?.items {
                 docs.extend(doc::of_summary(&session).map(DocChange::Put));
-                self.events(snapshot, &owner, &session.key, 0, session.event_count, 1, &mut docs)?;
+                let count = session.event_count;
+                unless_damaged(self.events(snapshot, &owner, &session.key, 0, count, 1, &mut docs))?;
                 self.apply(std::mem::take(&mut docs), 0);
             }
         }
@@ -291,10 +312,15 @@ impl Follower {
     /// Loads the stored vectors and notes which memories have none. One pass, on this thread, while searches by word
     /// are answered already.
     fn load_vectors(&mut self) {
+        if self.load_at.is_some_and(|at| Instant::now() < at) {
+            return;
+        }
         if self.shared.embedder.state().id.is_some()
-            && let Err(error) = self.try_load_vectors()
+            && let Err(error) = unless_damaged(self.try_load_vectors())
         {
-            tracing::error!(%error, "vectors could not be loaded; search goes on by words");
+            tracing::error!(%error, "vectors could not be loaded; search goes on by words until they are");
+            self.load_at = Some(Instant::now() + RETRY);
+            return;
         }
         self.shared.loaded.store(true, Ordering::Release);
     }
@@ -308,6 +334,7 @@ impl Follower {
             }
             ControlFlow::Continue(())
         })?;
+        let mut without = VecDeque::new();
         for (owner, id) in memories {
             let Some(memory) = snapshot.memory(&owner, &id)? else { continue };
             match snapshot.vectors(&owner, id.as_str(), &self.shared.model)? {
@@ -315,9 +342,10 @@ impl Follower {
                     self.put_vectors(&memory, &vectors)
                 }
                 _ if memory.status == Status::Stale => {}
-                _ => self.backlog.push_back((owner, id)),
+                _ => without.push_back((owner, id)),
             }
         }
+        self.backlog.append(&mut without);
         Ok(())
     }
 
@@ -330,13 +358,17 @@ impl Follower {
                 Ok(Submitted::Accepted) => drop(self.backlog.drain(..taken)),
                 Ok(Submitted::Full) => return,
                 Ok(Submitted::Off) => self.backlog.clear(),
-                Err(error) => {
-                    tracing::error!(%error, "memories could not be read for embedding");
+                Err(ReadError::Damaged(what)) => {
+                    tracing::error!(what, "memories could not be read for embedding");
                     drop(self.backlog.drain(..taken));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "memories could not be read for embedding; they are tried again");
+                    return;
                 }
             }
         }
-        self.shared.vector_seq.store(self.reached, Ordering::Release);
+        lock(&self.shared.embedding).handed_in(self.reached);
     }
 
     fn submit(&self, batch: Vec<(OwnerId, MemoryId)>) -> Result<Submitted, ReadError> {
@@ -352,39 +384,81 @@ impl Follower {
             return Ok(Submitted::Accepted);
         }
         let (store, model) = (self.shared.store.clone(), self.shared.model.clone());
-        Ok(self
-            .shared
-            .embedder
-            .submit(docs, Box::new(move |name, vectors| keep(&store, &model, &name, vectors))))
+        let count = docs.len();
+        let progress = Arc::clone(&self.shared.embedding);
+        lock(&progress).begin(count);
+        let done = move |name: String, vectors: Vec<Vec<f32>>| {
+            keep(&store, &model, &name, &vectors);
+            lock(&progress).end(1);
+        };
+        let submitted = self.shared.embedder.submit(docs, Box::new(done));
+        if submitted != Submitted::Accepted {
+            lock(&self.shared.embedding).end(count);
+        }
+        Ok(submitted)
     }
 }
 
-/// Keeps the vectors the model has made, unless the memory is gone by now.
-fn keep(store: &doze_store::Store, model: &str, name: &str, vectors: Vec<Vec<f32>>) {
+/// Keeps the vectors the model has made, unless the memory is gone or says something else by now.
+fn keep(store: &Store, model: &str, name: &str, vectors: &[Vec<f32>]) {
     let mut parts = name.split('\0');
     let (Some(owner), Some(id), Some(hash)) = (parts.next(), parts.next(), parts.next()) else { return };
     if vectors.is_empty() {
         return;
     }
-    let (owner, id) = (OwnerId::new(owner), MemoryId::new(id));
-    let is_there = store
-        .snapshot()
-        .and_then(|snapshot| snapshot.memory(&owner, &id))
-        .is_ok_and(|memory| memory.is_some());
-    if !is_there {
+    let made = Made { owner: OwnerId::new(owner), id: MemoryId::new(id), hash, model, vectors };
+    for _ in 0..CONFLICT_RETRIES {
+        let kept = store.snapshot().and_then(|snapshot| made.kept(&snapshot));
+        let failed = match kept.map(|set| set.map(|set| store.apply(set))) {
+            Ok(None | Some(Ok(_))) => return,
+            Ok(Some(Err(ApplyError::Conflict { .. }))) => continue,
+            Ok(Some(Err(error))) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(failed, "a vector was not kept; it is made again at the next start");
         return;
-    }
-    let set = ChangeSet::new(owner)
-        .with(Change::PutVectors { doc: id.as_str().to_owned(), model: model.to_owned(), vectors })
-        .put_aux(doze_store::Family::Other, made_of_key(&id), hash.as_bytes());
-    if let Err(error) = store.apply(set) {
-        tracing::debug!(%error, "a vector was not kept; it is made again at the next start");
     }
 }
 
-/// The record that tells which text a memory's vectors were made of.
-fn made_of_key(id: &MemoryId) -> String {
-    format!("vector:{id}")
+/// What the model made of a memory's text.
+struct Made<'a> {
+    owner: OwnerId,
+    id: MemoryId,
+    hash: &'a str,
+    model: &'a str,
+    vectors: &'a [Vec<f32>],
+}
+
+impl Made<'_> {
+    /// The change that keeps it, refused when the memory is changed or forgotten meanwhile; `None` when it is of no
+    /// use any more.
+    fn kept(&self, snapshot: &Snapshot) -> Result<Option<ChangeSet>, ReadError> {
+        let memory = snapshot.memory(&self.owner, &self.id)?;
+        if memory.is_none_or(|memory| memory.content_hash != self.hash) {
+            return Ok(None);
+        }
+        let vectors = Change::PutVectors {
+            doc: self.id.as_str().to_owned(),
+            model: self.model.to_owned(),
+            vectors: self.vectors.to_vec(),
+        };
+        let set = ChangeSet::new(self.owner.clone())
+            .expect_seen(snapshot, Subject::Memory(self.id.clone()))?
+            .with(vectors)
+            .put_aux(Family::Other, vector_source_key(&self.id), self.hash.as_bytes());
+        Ok(Some(set))
+    }
+}
+
+/// A part of the store that is damaged is left out; whatever else fails is tried again.
+fn unless_damaged(read: Result<(), ReadError>) -> Result<(), ReadError> {
+    match read {
+        Err(ReadError::Damaged(what)) => {
+            tracing::error!(what, "a damaged part of the store is not indexed");
+            Ok(())
+        }
+        read => read,
+    }
 }
 
 fn meta(memory: &Memory) -> VectorMeta {
@@ -397,5 +471,111 @@ fn meta(memory: &Memory) -> VectorMeta {
         status: Some(memory.status),
         memory_kind: Some(memory.kind),
         at_ms: memory.created_at.as_millisecond(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::{Condvar, Mutex};
+
+    use doze_core::model::{Kind, Scope};
+    use doze_search::{EmbedOptions, EmbedService, Lexical, RtenEmbedder, Vectors};
+
+    use super::*;
+    use crate::tests::memory;
+
+    #[test]
+    fn vectors_of_a_forgotten_or_changed_text_are_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("doze.redb"), doze_store::Options::default()).unwrap();
+        let first = memory("m1", Scope::User, Kind::Fact, "the zanzibar gateway needs a certificate");
+        let put =
+            |memory: Memory| store.apply(ChangeSet::new(memory.owner.clone()).put_memory(memory)).unwrap();
+        put(first.clone());
+        let vectors = [vec![1.0, 0.0]];
+        let made = Made {
+            owner: first.owner.clone(),
+            id: first.id.clone(),
+            hash: &first.content_hash,
+            model: "m@1",
+            vectors: &vectors,
+        };
+        let stored = || store.snapshot().unwrap().vectors(&first.owner, "m1", "m@1").unwrap();
+        let source = || store.snapshot().unwrap().aux(&first.owner, Family::Other, "vector:m1").unwrap();
+        let name = [first.owner.as_str(), "m1", &first.content_hash].join("\0");
+
+        // Forgotten between the look at the memory and the writing.
+        let decided = made.kept(&store.snapshot().unwrap()).unwrap().unwrap();
+        store.apply(ChangeSet::new(first.owner.clone()).delete_memory(first.id.clone())).unwrap();
+        assert!(matches!(store.apply(decided), Err(ApplyError::Conflict { .. })));
+        keep(&store, "m@1", &name, &vectors);
+        assert_eq!((stored(), source()), (None, None));
+
+        // Another text by now.
+        put(memory("m1", Scope::User, Kind::Fact, "the osprey queue needs Kafka"));
+        keep(&store, "m@1", &name, &vectors);
+        assert_eq!((stored(), source()), (None, None));
+
+        // The same text again: kept, and gone with the memory.
+        put(first.clone());
+        keep(&store, "m@1", &name, &vectors);
+        assert!(stored().is_some() && source().is_some());
+        store.apply(ChangeSet::new(first.owner.clone()).delete_memory(first.id.clone())).unwrap();
+        assert_eq!((stored(), source()), (None, None));
+    }
+
+    fn follower(folder: &Path, store: Store) -> Follower {
+        let options = EmbedOptions::new(RtenEmbedder::model_id());
+        let shared = Shared {
+            store,
+            lexical: Lexical::open(&folder.join("lexical")).unwrap(),
+            vectors: Vectors::with_graph(384, &folder.join("graph"), GRAPH_FROM),
+            embedder: EmbedService::start(Box::new(crate::index::built_in), options),
+            model: "m@1".to_owned(),
+            reached: Mutex::new(0),
+            moved: Condvar::new(),
+            loaded: AtomicBool::new(false),
+            embedding: Arc::default(),
+            stop: AtomicBool::new(false),
+            embeds: AtomicBool::new(true),
+            graphing: AtomicBool::new(false),
+        };
+        let (backlog, shared) = (VecDeque::new(), Arc::new(shared));
+        Follower { reached: 0, backlog, is_failing: false, load_at: None, shared }
+    }
+
+    #[test]
+    fn what_cannot_be_read_for_now_is_not_taken_for_indexed() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(&folder.path().join("doze.redb"), doze_store::Options::default()).unwrap();
+        let store = open();
+        let first = memory("m1", Scope::User, Kind::Fact, "the zanzibar gateway needs a certificate");
+        store.apply(ChangeSet::new(first.owner.clone()).put_memory(first)).unwrap();
+        let seq = store.seq();
+        let mut unlucky = follower(&folder.path().join("one"), store.clone());
+        store.close();
+        unlucky.catch_up(seq);
+        unlucky.load_vectors();
+        assert_eq!((unlucky.reached, unlucky.is_failing), (0, true));
+        assert!(!unlucky.shared.loaded.load(Ordering::Acquire) && unlucky.load_at.is_some());
+        drop(unlucky);
+
+        let mut lucky = follower(&folder.path().join("two"), open());
+        lucky.is_failing = true;
+        lucky.catch_up(seq);
+        lucky.load_vectors();
+        assert_eq!((lucky.reached, lucky.is_failing), (seq, false));
+        assert!(lucky.shared.loaded.load(Ordering::Acquire));
+        assert_eq!(lucky.shared.lexical.seq(), seq);
+    }
+
+    #[test]
+    fn damage_is_passed_over_and_everything_else_is_tried_again() {
+        assert!(unless_damaged(Err(ReadError::Damaged("page 7".to_owned()))).is_ok());
+        for lasting in [ReadError::Expired, ReadError::Unavailable] {
+            assert!(unless_damaged(Err(lasting)).is_err());
+        }
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod doc;
 mod follower;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use crate::{EmbedderChoice, EngineError, Options, Problem, lock};
 pub struct IndexState {
     /// The change that full-text search sees.
     pub lexical_seq: u64,
-    /// The last change up to which every memory has its vector.
+    /// The last change up to which the model is through with every memory.
     pub vector_seq: u64,
     /// Documents with vectors.
     pub vectors: usize,
@@ -80,12 +80,41 @@ struct Shared {
     moved: Condvar,
     /// Vectors of the store have been loaded.
     loaded: AtomicBool,
-    vector_seq: AtomicU64,
+    embedding: Arc<Mutex<Embedding>>,
     stop: AtomicBool,
     /// Memory is on, so texts are embedded (S1.23).
     embeds: AtomicBool,
     /// A thread is at the graph.
     graphing: AtomicBool,
+}
+
+/// How far the model is.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Embedding {
+    /// Memories it has and is not through with.
+    in_flight: usize,
+    /// The change up to which every memory was handed to it.
+    handed: u64,
+    /// The change up to which it is through.
+    done: u64,
+}
+
+impl Embedding {
+    fn begin(&mut self, count: usize) {
+        self.in_flight += count;
+    }
+
+    fn end(&mut self, count: usize) {
+        self.in_flight = self.in_flight.saturating_sub(count);
+        if self.in_flight == 0 {
+            self.done = self.handed;
+        }
+    }
+
+    fn handed_in(&mut self, seq: u64) {
+        self.handed = seq;
+        self.end(0);
+    }
 }
 
 /// The indexes with their follower.
@@ -134,7 +163,7 @@ impl Index {
             reached: Mutex::new(reached),
             moved: Condvar::new(),
             loaded: AtomicBool::new(false),
-            vector_seq: AtomicU64::new(0),
+            embedding: Arc::default(),
             stop: AtomicBool::new(false),
             embeds: AtomicBool::new(options.switches.memory_enabled),
             graphing: AtomicBool::new(false),
@@ -166,7 +195,7 @@ impl Index {
         let ModelState { id, state, reason, .. } = self.shared.embedder.state();
         IndexState {
             lexical_seq: *lock(&self.shared.reached),
-            vector_seq: self.shared.vector_seq.load(Ordering::Acquire),
+            vector_seq: lock(&self.shared.embedding).done,
             vectors: self.shared.vectors.len(),
             model: id,
             model_state: state.as_str(),
@@ -280,4 +309,24 @@ fn built_in() -> Result<Box<dyn Embedder>, EmbedError> {
 
 fn through_ort(library: &Path) -> Result<Box<dyn Embedder>, EmbedError> {
     Ok(Box::new(OrtEmbedder::open(library, ModelFiles::built_in())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_through_when_the_last_vectors_are_kept() {
+        let mut embedding = Embedding::default();
+        embedding.begin(2);
+        embedding.handed_in(7);
+        assert_eq!(embedding.done, 0, "handed in is not done");
+        embedding.end(1);
+        assert_eq!(embedding.done, 0);
+        embedding.handed_in(8);
+        embedding.end(1);
+        assert_eq!(embedding, Embedding { in_flight: 0, handed: 8, done: 8 });
+        embedding.handed_in(9);
+        assert_eq!(embedding.done, 9, "nothing to wait for");
+    }
 }

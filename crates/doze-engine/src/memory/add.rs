@@ -157,7 +157,7 @@ impl Engine {
         };
         let scope = self.scope_for(owner, request)?;
         let memory = self.new_memory(owner, request, scope.clone(), title, body.text)?;
-        let (outcome, memory) = self.change_scope(owner, &scope, |snapshot| {
+        let (outcome, memory) = self.change_scope(&scope, |snapshot| {
             if memory.face == Face::Office && scope.space() == Space::Agent {
                 return self.admit_by_hand(snapshot, owner, &memory, request.by_person);
             }

@@ -1,12 +1,12 @@
 //! Forgetting, hard: the record, its words in events and journals, its vectors, and a tombstone so that it does not
 //! come back (`R8`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 
-use doze_core::model::{Event, Memory, MemoryId, OwnerId, Scope, Session};
+use doze_core::model::{Event, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
 use doze_core::text;
-use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
+use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
 use crate::names::safe_name;
@@ -17,8 +17,9 @@ use crate::{Engine, EngineError};
 pub(crate) const FORGOTTEN: &str = "[forgotten]";
 /// Journals looked through.
 const MAX_DREAMS: usize = 1_000;
-/// Sessions handled at once.
-const SESSION_PAGE: usize = 200;
+/// Memories and sessions that go in one change set, and journals that are blanked in one.
+const PAGE: usize = 200;
+const DREAM_PAGE: usize = 50;
 
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,30 +63,7 @@ impl Engine {
             Forget::Session { session, memories } => {
                 self.forget_session(owner, &safe_name(session), *memories)
             }
-            Forget::Project(name) => {
-                let project = self.find_project(owner, name)?;
-                let forgotten = self.forget_where(
-                    owner,
-                    |scope| scope.project() == Some(&project.id),
-                    &SessionFilter { project: Some(Some(project.id.clone())), ..SessionFilter::default() },
-                )?;
-                let snapshot = self.store().snapshot()?;
-                let mut set = ChangeSet::new(owner.clone()).delete_project(project.id.clone());
-                for (key, _) in snapshot.aux_scan(owner, Family::Task, &task_key(Some(&project.id), ""))? {
-                    set = set.delete_aux(Family::Task, key);
-                }
-                for work in snapshot
-                    .works(owner)?
-                    .into_iter()
-                    .filter(|work| work.project.as_ref() == Some(&project.id))
-                {
-                    set = set.clear_work(work.agent.id, work.project, work.session);
-                }
-                drop(snapshot);
-                self.store().apply(set)?;
-                self.inner.folders.clear();
-                Ok(forgotten)
-            }
+            Forget::Project(name) => self.forget_project(owner, name),
             Forget::All => self.forget_all(owner),
         }
     }
@@ -101,50 +79,39 @@ impl Engine {
                 return Err(EngineError::refused(format!("a person wrote or pinned memory {id}"))
                     .hint("run the command yourself in a terminal"));
             }
-            let set = self.without_memories(snapshot, ChangeSet::new(owner.clone()), owner, &[memory])?;
+            let set = self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory])?;
             Ok((set, Forgotten { memories: 1, ..Forgotten::default() }))
         })
     }
 
-    /// Adds the deletion of memories, of their superseded versions, and of every trace of their words.
+    /// Adds the deletion of memories, of their copies and superseded versions, and of every trace of their words.
     fn without_memories(
         &self,
         snapshot: &Snapshot,
-        mut set: ChangeSet,
-        owner: &OwnerId,
+        set: ChangeSet,
         memories: &[Memory],
     ) -> Result<ChangeSet, EngineError> {
-        let mut gone: BTreeSet<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
-        let mut texts: BTreeSet<String> = BTreeSet::new();
-        let mut evidence: BTreeSet<String> = BTreeSet::new();
-        for memory in memories {
-            for record in same_words(snapshot, owner, memory)? {
-                gone.insert(record.id);
-                texts.insert(record.title);
-                texts.insert(record.body);
-                evidence.extend(record.source.events);
-            }
-        }
-        for id in &gone {
+        let (set, gone) = with_copies(snapshot, set, memories)?;
+        let set = self.deleted(snapshot, set, &gone)?;
+        let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
+        Ok(set)
+    }
+
+    /// Adds the deletion of records, of the words of the events they came from, and their tombstones. Journals and
+    /// injections are [`without_traces`]'s.
+    fn deleted(
+        &self,
+        snapshot: &Snapshot,
+        mut set: ChangeSet,
+        gone: &Gone,
+    ) -> Result<ChangeSet, EngineError> {
+        for id in &gone.ids {
             set = set.delete_memory(id.clone()).delete_aux(Family::Counter, crate::recall::shown_key(id));
         }
-        for name in &evidence {
-            set = blank_event(snapshot, set, owner, name, &texts)?;
+        for (session, ordinals) in &gone.evidence {
+            set = blank_events(snapshot, set, session, ordinals, &gone.texts)?;
         }
-        let traces = Traces::of(&gone, &texts);
-        for mut dream in snapshot.dreams(owner, MAX_DREAMS)? {
-            if traces.blank(&mut dream) {
-                set = set.put_dream(dream);
-            }
-        }
-        for (key, bytes) in snapshot.aux_scan(owner, Family::Injection, "")? {
-            let text = String::from_utf8_lossy(&bytes);
-            if gone.iter().any(|id| text.contains(id.as_str())) {
-                set = set.delete_aux(Family::Injection, key);
-            }
-        }
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        self.bury(snapshot, set, owner, &texts)
+        self.bury(snapshot, set, &gone.texts)
     }
 
     fn forget_session(
@@ -153,47 +120,65 @@ impl Engine {
         session: &str,
         memories: bool,
     ) -> Result<Forgotten, EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let sessions = snapshot.sessions_named(owner, session)?;
-        if sessions.is_empty() {
-            return Err(EngineError::not_found("session", session));
-        }
-        let mut forgotten = Forgotten::default();
-        let mut set = ChangeSet::new(owner.clone());
-        if memories {
-            let learned = learned_from(&snapshot, owner, session)?;
-            forgotten.memories = learned.len() as u64;
-            set = self.without_memories(&snapshot, set, owner, &learned)?;
-        }
-        for session in sessions {
-            forgotten.sessions += 1;
-            forgotten.events += session.event_count;
-            set = without_session(set, session);
-        }
-        self.store().apply(set)?;
-        Ok(forgotten)
+        self.decide(&format!("session {session} keeps changing"), |snapshot| {
+            let sessions = snapshot.sessions_named(owner, session)?;
+            if sessions.is_empty() {
+                return Err(EngineError::not_found("session", session));
+            }
+            let mut forgotten = Forgotten::default();
+            let mut set = ChangeSet::new(owner.clone());
+            if memories {
+                let learned = learned_from(snapshot, owner, session)?;
+                forgotten.memories = learned.len() as u64;
+                set = self.without_memories(snapshot, set, &learned)?;
+            }
+            for session in sessions {
+                forgotten.sessions += 1;
+                forgotten.events += session.event_count;
+                set = without_session(
+                    set.expect_seen(snapshot, Subject::Session(session.key.clone()))?,
+                    session,
+                );
+            }
+            Ok((set, forgotten))
+        })
     }
 
-    /// Deletes the memories of some scopes and the sessions of a filter, a page at a time.
-    fn forget_where(
+    /// Deletes the memories of some scopes, a page at a time, each decided on what is there by then.
+    fn forget_memories(&self, owner: &OwnerId, is_in: &dyn Fn(&Scope) -> bool) -> Result<Gone, EngineError> {
+        let mut all = Gone::default();
+        loop {
+            let page = self.decide("others keep writing to the same spaces", |snapshot| {
+                let mut set = ChangeSet::new(owner.clone());
+                let mut page = Gone::default();
+                for scope in snapshot.scopes(owner)?.into_iter().filter(is_in) {
+                    let memories = snapshot.memory_page(owner, &scope, None, PAGE - page.ids.len())?;
+                    set = set.expect_seen(snapshot, Subject::Scope(scope))?;
+                    memories.into_iter().for_each(|memory| page.add(memory));
+                    if page.ids.len() >= PAGE {
+                        break;
+                    }
+                }
+                Ok((self.deleted(snapshot, set, &page)?, page))
+            })?;
+            if page.ids.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    /// Deletes the sessions of a filter, a page at a time.
+    fn forget_sessions(
         &self,
         owner: &OwnerId,
-        is_in: impl Fn(&Scope) -> bool,
-        sessions: &SessionFilter,
-    ) -> Result<Forgotten, EngineError> {
-        let mut forgotten = Forgotten::default();
-        let snapshot = self.store().snapshot()?;
-        for scope in snapshot.scopes(owner)?.into_iter().filter(is_in) {
-            for memories in snapshot.memories(owner, &scope)?.chunks(SESSION_PAGE) {
-                forgotten.memories += memories.len() as u64;
-                let set = self.without_memories(&snapshot, ChangeSet::new(owner.clone()), owner, memories)?;
-                self.store().apply(set)?;
-            }
-        }
+        filter: &SessionFilter,
+        forgotten: &mut Forgotten,
+    ) -> Result<(), EngineError> {
         loop {
-            let page = self.store().snapshot()?.sessions(owner, sessions, None, SESSION_PAGE)?.items;
+            let page = self.store().snapshot()?.sessions(owner, filter, None, PAGE)?.items;
             if page.is_empty() {
-                return Ok(forgotten);
+                return Ok(());
             }
             forgotten.sessions += page.len() as u64;
             forgotten.events += page.iter().map(|session| session.event_count).sum::<u64>();
@@ -202,8 +187,49 @@ impl Engine {
         }
     }
 
+    /// Blanks what journals and injections tell of the forgotten, a page at a time.
+    fn blank_traces(&self, owner: &OwnerId, gone: &Gone) -> Result<(), EngineError> {
+        let busy = "the journal keeps changing";
+        while self.decide(busy, |snapshot| {
+            without_traces(snapshot, ChangeSet::new(owner.clone()), gone, DREAM_PAGE)
+        })? {}
+        Ok(())
+    }
+
+    fn forget_project(&self, owner: &OwnerId, name: &str) -> Result<Forgotten, EngineError> {
+        let id = self.find_project(owner, name)?.id;
+        let is_in = |scope: &Scope| scope.project() == Some(&id);
+        let filter = SessionFilter { project: Some(Some(id.clone())), ..SessionFilter::default() };
+        let mut gone = Gone::default();
+        let snapshot = self.store().snapshot()?;
+        for scope in snapshot.scopes(owner)?.into_iter().filter(is_in) {
+            snapshot.memories(owner, &scope)?.into_iter().for_each(|memory| gone.add(memory));
+        }
+        drop(snapshot);
+        // The journal first: were it last, a crash in between would leave words there that nothing tells any more.
+        self.blank_traces(owner, &gone)?;
+        let mut forgotten = Forgotten::default();
+        let mut gone = self.forget_memories(owner, &is_in)?;
+        self.forget_sessions(owner, &filter, &mut forgotten)?;
+        self.decide("others keep changing the same project", |snapshot| {
+            let set = ChangeSet::new(owner.clone())
+                .expect_seen(snapshot, Subject::Projects)?
+                .delete_project(id.clone());
+            Ok((without_tasks_and_works(snapshot, set, &id)?, ()))
+        })?;
+        self.inner.folders.clear();
+        // What was committed or dreamt meanwhile; nothing is committed to a project that is gone.
+        gone.extend(self.forget_memories(owner, &is_in)?);
+        self.forget_sessions(owner, &filter, &mut forgotten)?;
+        self.blank_traces(owner, &gone)?;
+        forgotten.memories = gone.ids.len() as u64;
+        Ok(forgotten)
+    }
+
     fn forget_all(&self, owner: &OwnerId) -> Result<Forgotten, EngineError> {
-        let forgotten = self.forget_where(owner, |_| true, &SessionFilter::default())?;
+        let mut forgotten = Forgotten::default();
+        forgotten.memories = self.forget_memories(owner, &|_| true)?.ids.len() as u64;
+        self.forget_sessions(owner, &SessionFilter::default(), &mut forgotten)?;
         let snapshot = self.store().snapshot()?;
         let mut set = ChangeSet::new(owner.clone());
         for project in snapshot.projects(owner)? {
@@ -222,27 +248,129 @@ impl Engine {
                 set = set.delete_aux(*family, key);
             }
         }
+        drop(snapshot);
         self.store().apply(set)?;
         self.inner.folders.clear();
         Ok(forgotten)
     }
 }
 
-/// A memory, its former versions, and its copies in the spaces of its project: a fact that was shared stands twice.
-fn same_words(snapshot: &Snapshot, owner: &OwnerId, memory: &Memory) -> Result<Vec<Memory>, EngineError> {
-    let mut found = Vec::new();
-    let scopes = snapshot.scopes(owner)?;
-    let is_near = |scope: &&Scope| {
-        **scope == memory.scope || (scope.project().is_some() && scope.project() == memory.scope.project())
-    };
-    for scope in scopes.iter().filter(is_near) {
-        found.extend(snapshot.memories(owner, scope)?.into_iter().filter(|other| {
-            other.id == memory.id
-                || other.superseded_by.as_ref() == Some(&memory.id)
-                || (other.content_hash == memory.content_hash && !other.is_protected())
-        }));
+/// Records that go, and what tells of them.
+#[derive(Debug, Default)]
+struct Gone {
+    ids: BTreeSet<MemoryId>,
+    texts: BTreeSet<String>,
+    /// The events they came from: session, ordinals.
+    evidence: BTreeMap<String, BTreeSet<u64>>,
+}
+
+impl Gone {
+    fn add(&mut self, memory: Memory) {
+        self.ids.insert(memory.id);
+        self.texts.extend([memory.title, memory.body]);
+        for event in &memory.source.events {
+            if let Some((session, ordinal)) = event.rsplit_once('#')
+                && let Ok(ordinal) = ordinal.parse()
+            {
+                self.evidence.entry(session.to_owned()).or_default().insert(ordinal);
+            }
+        }
     }
-    Ok(found)
+
+    /// Adds what is gone already, events blanked.
+    fn extend(&mut self, other: Self) {
+        self.ids.extend(other.ids);
+        self.texts.extend(other.texts);
+    }
+}
+
+/// Where copies of a memory may stand: the spaces of its project, else its own.
+fn surroundings(scope: &Scope) -> Scope {
+    scope.project().map_or_else(|| scope.clone(), |project| Scope::Project(project.clone()))
+}
+
+/// Memories, their former versions, and their copies in the spaces of their project: a fact that was shared stands
+/// twice. Each space is read once, and must be as it was read.
+fn with_copies(
+    snapshot: &Snapshot,
+    mut set: ChangeSet,
+    memories: &[Memory],
+) -> Result<(ChangeSet, Gone), EngineError> {
+    let wanted: HashSet<(Scope, &str)> = memories
+        .iter()
+        .flat_map(|memory| {
+            let place = surroundings(&memory.scope);
+            [(place.clone(), memory.id.as_str()), (place, memory.content_hash.as_str())]
+        })
+        .collect();
+    let places: HashSet<Scope> = memories.iter().map(|memory| surroundings(&memory.scope)).collect();
+    let mut gone = Gone::default();
+    for scope in snapshot.scopes(&set.owner)? {
+        let place = surroundings(&scope);
+        if !places.contains(&place) {
+            continue;
+        }
+        for other in snapshot.memories(&set.owner, &scope)? {
+            let is_named = |name: &str| wanted.contains(&(place.clone(), name));
+            let is_copy = is_named(&other.content_hash) && !other.is_protected();
+            if is_copy
+                || is_named(other.id.as_str())
+                || other.superseded_by.as_ref().is_some_and(|by| is_named(by.as_str()))
+            {
+                gone.add(other);
+            }
+        }
+        set = set.expect_seen(snapshot, Subject::Scope(scope))?;
+    }
+    Ok((set, gone))
+}
+
+/// Blanks what journals tell of the forgotten, and deletes the injections that showed it. Of more than `most` journals
+/// the rest is left; answers whether there is a rest.
+fn without_traces(
+    snapshot: &Snapshot,
+    set: ChangeSet,
+    gone: &Gone,
+    most: usize,
+) -> Result<(ChangeSet, bool), EngineError> {
+    if gone.ids.is_empty() {
+        return Ok((set, false));
+    }
+    let owner = set.owner.clone();
+    let mut set = set.expect_seen(snapshot, Subject::Dreams)?;
+    let traces = Traces::of(&gone.ids, &gone.texts);
+    let mut blanked = 0;
+    for mut dream in snapshot.dreams(&owner, MAX_DREAMS)? {
+        if traces.blank(&mut dream) {
+            if blanked == most {
+                return Ok((set, true));
+            }
+            blanked += 1;
+            set = set.put_dream(dream);
+        }
+    }
+    for (key, bytes) in snapshot.aux_scan(&owner, Family::Injection, "")? {
+        if crate::recall::shows(&bytes, &gone.ids) {
+            set = set.delete_aux(Family::Injection, key);
+        }
+    }
+    Ok((set, false))
+}
+
+fn without_tasks_and_works(
+    snapshot: &Snapshot,
+    mut set: ChangeSet,
+    project: &ProjectId,
+) -> Result<ChangeSet, EngineError> {
+    for (key, _) in snapshot.aux_scan(&set.owner, Family::Task, &task_key(Some(project), ""))? {
+        set = set.delete_aux(Family::Task, key);
+    }
+    set = set.delete_aux(Family::Counter, task_key(Some(project), ""));
+    for work in snapshot.works(&set.owner)?.into_iter().filter(|work| work.project.as_ref() == Some(project))
+    {
+        set = set.clear_work(work.agent.id, work.project, work.session);
+    }
+    Ok(set)
 }
 
 /// The memories that name a session as their source.
@@ -261,24 +389,26 @@ fn without_session(set: ChangeSet, session: Session) -> ChangeSet {
     set.delete_session(session.key).delete_aux(Family::Injection, name)
 }
 
-/// Blanks the words of an event that a forgotten memory came from.
-fn blank_event(
+/// Blanks the words of events that forgotten memories came from, and of what was made of them.
+fn blank_events(
     snapshot: &Snapshot,
     mut set: ChangeSet,
-    owner: &OwnerId,
-    name: &str,
+    session: &str,
+    ordinals: &BTreeSet<u64>,
     texts: &BTreeSet<String>,
 ) -> Result<ChangeSet, EngineError> {
-    let Some((session, ordinal)) = name.rsplit_once('#') else { return Ok(set) };
-    let Ok(ordinal) = ordinal.parse::<u64>() else { return Ok(set) };
-    for session in snapshot.sessions_named(owner, session)? {
+    for session in snapshot.sessions_named(&set.owner, session)? {
         let key = session.key.clone();
-        let events = snapshot.events(owner, &key, ordinal..ordinal.saturating_add(1))?;
-        for (ordinal, event) in events {
-            set = set.replace_event(key.clone(), ordinal, blanked(event));
+        // What is committed to it meanwhile must not be taken back.
+        set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
+        for ordinal in ordinals {
+            for (ordinal, event) in snapshot.events(&set.owner, &key, *ordinal..ordinal.saturating_add(1))? {
+                set = set.replace_event(key.clone(), ordinal, blanked(event));
+            }
         }
-        set = set.delete_aux(Family::Candidates, crate::dream::session_record(&session.key));
-        set = blank_summary(set, session, texts);
+        set = set
+            .delete_aux(Family::Candidates, crate::dream::session_record(&key))
+            .put_session(blank_summary(session, texts));
     }
     Ok(set)
 }
@@ -293,7 +423,7 @@ fn blanked(mut event: Event) -> Event {
 }
 
 /// Takes the lines of a summary out that repeat the forgotten words.
-fn blank_summary(set: ChangeSet, mut session: Session, texts: &BTreeSet<String>) -> ChangeSet {
+fn blank_summary(mut session: Session, texts: &BTreeSet<String>) -> Session {
     let words: Vec<_> = texts.iter().map(|text| text::normalise_words(text)).collect();
     let repeats = |line: &str| {
         let own = text::normalise_words(line);
@@ -306,7 +436,7 @@ fn blank_summary(set: ChangeSet, mut session: Session, texts: &BTreeSet<String>)
             }
         }
     }
-    let Some(summary) = &mut session.summary else { return set.put_session(session) };
+    let Some(summary) = &mut session.summary else { return session };
     for line in [
         &mut summary.what,
         &mut summary.request,
@@ -323,5 +453,5 @@ fn blank_summary(set: ChangeSet, mut session: Session, texts: &BTreeSet<String>)
     {
         lines.retain(|line| !repeats(line));
     }
-    set.put_session(session)
+    session
 }

@@ -8,9 +8,9 @@ mod tombstone;
 mod traces;
 
 use doze_core::model::{Memory, MemoryId, OwnerId, Scope};
-use doze_store::{ApplyError, ChangeSet, Snapshot, Subject};
+use doze_store::{ChangeSet, Snapshot, Subject};
 
-use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
+use crate::{Engine, EngineError};
 
 pub use add::{AddOutcome, Added, MemoryRequest};
 pub use change::{EditRequest, Verdict};
@@ -35,47 +35,24 @@ impl Engine {
         id: &MemoryId,
         mut decide: impl FnMut(&Snapshot, Memory) -> Result<(ChangeSet, T), EngineError>,
     ) -> Result<T, EngineError> {
-        for _ in 0..CONFLICT_RETRIES {
-            let snapshot = self.store().snapshot()?;
+        self.decide(&format!("memory {id} keeps changing"), |snapshot| {
             let memory = snapshot.memory(owner, id)?.ok_or_else(|| EngineError::not_found("memory", id))?;
-            let subjects = [Subject::Memory(id.clone()), Subject::Scope(memory.scope.clone())];
-            let revisions = subjects
-                .into_iter()
-                .map(|subject| Ok((snapshot.revision(owner, &subject)?, subject)))
-                .collect::<Result<Vec<_>, EngineError>>()?;
-            let (mut set, answer) = decide(&snapshot, memory)?;
-            for (revision, subject) in revisions {
-                set = set.expect(subject, revision);
-            }
-            drop(snapshot);
-            match self.store().apply(set) {
-                Ok(_) => return Ok(answer),
-                Err(ApplyError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::new(Problem::Busy, format!("memory {id} keeps changing")).hint("try again"))
+            let scope = Subject::Scope(memory.scope.clone());
+            let (set, answer) = decide(snapshot, memory)?;
+            let set = set.expect_seen(snapshot, Subject::Memory(id.clone()))?.expect_seen(snapshot, scope)?;
+            Ok((set, answer))
+        })
     }
 
     /// Decides about a scope on a snapshot and writes; starts over when somebody changed it meanwhile.
     fn change_scope<T>(
         &self,
-        owner: &OwnerId,
         scope: &Scope,
         mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
     ) -> Result<T, EngineError> {
-        let subject = Subject::Scope(scope.clone());
-        for _ in 0..CONFLICT_RETRIES {
-            let snapshot = self.store().snapshot()?;
-            let revision = snapshot.revision(owner, &subject)?;
-            let (set, answer) = decide(&snapshot)?;
-            drop(snapshot);
-            match self.store().apply(set.expect(subject.clone(), revision)) {
-                Ok(_) => return Ok(answer),
-                Err(ApplyError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::new(Problem::Busy, "others keep writing to the same space").hint("try again"))
+        self.decide("others keep writing to the same space", |snapshot| {
+            let (set, answer) = decide(snapshot)?;
+            Ok((set.expect_seen(snapshot, Subject::Scope(scope.clone()))?, answer))
+        })
     }
 }

@@ -1,9 +1,11 @@
 //! What was forgotten stays forgotten: a keyed hash of its words keeps extraction, import and undo from bringing it
 //! back (`R8`). The hash tells nothing about the words to whoever reads the store without its key.
 
+use std::collections::BTreeSet;
+
 use doze_core::model::OwnerId;
 use doze_core::text::normalise_words;
-use doze_store::{ChangeSet, Family, Snapshot};
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, EngineError};
@@ -22,19 +24,23 @@ impl Engine {
         Ok(snapshot.aux(owner, Family::Tombstone, &keyed_hash(&key, text))?.is_some())
     }
 
-    /// Adds tombstones for texts to a change set.
+    /// Adds tombstones for texts to a change set, which may be refused because the key was written meanwhile.
     pub(super) fn bury(
         &self,
         snapshot: &Snapshot,
         mut set: ChangeSet,
-        owner: &OwnerId,
-        texts: &[&str],
+        texts: &BTreeSet<String>,
     ) -> Result<ChangeSet, EngineError> {
-        let key = match snapshot.aux(owner, Family::Setting, KEY)? {
+        if texts.is_empty() {
+            return Ok(set);
+        }
+        let key = match snapshot.aux(&set.owner, Family::Setting, KEY)? {
             Some(key) => key,
             None => {
                 let key = [self.random(), self.random(), self.random()].concat();
-                set = set.put_aux(Family::Setting, KEY.to_owned(), key.clone());
+                // Two first forgets at once must not each write a key: the tombstones of one would mean nothing.
+                let subject = Subject::Aux(Family::Setting, KEY.to_owned());
+                set = set.expect_seen(snapshot, subject)?.put_aux(Family::Setting, KEY, key.clone());
                 key
             }
         };

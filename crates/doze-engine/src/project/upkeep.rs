@@ -1,14 +1,19 @@
 //! Looking projects up by name, and putting them right by hand.
 
+use std::collections::BTreeSet;
+
 use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope, Status};
 use doze_store::{ChangeSet, SessionFilter, Snapshot, Subject};
 
 use super::{paths, seen_at};
 use crate::names::check_path;
+use crate::task::moved_tasks;
 use crate::{Engine, EngineError};
 
-/// Sessions moved in one change set.
-const SESSION_PAGE: usize = 500;
+/// Sessions or memories moved in one change set, and sessions counted.
+const PAGE: usize = 500;
+/// What is told when others never stop.
+const KEEP_CHANGING: &str = "others keep changing the same project";
 
 /// A project with what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,105 +73,177 @@ impl Engine {
     /// Ignores a project from now on, or heeds it again.
     pub fn ignore_project(&self, owner: &OwnerId, name: &str, ignored: bool) -> Result<Project, EngineError> {
         let place = if name.contains(['/', '\\']) { self.project_of(owner, name)?.project } else { None };
-        let mut project = place.map_or_else(|| self.find_project(owner, name), Ok)?;
-        project.ignored = ignored;
-        self.put_project(owner, project)
+        let project = place.map_or_else(|| self.find_project(owner, name), Ok)?;
+        self.change_project(owner, &project.id, |_, project| Ok(Project { ignored, ..project }))
     }
 
     /// Tells that a project's folder is another one now.
     pub fn move_project(&self, owner: &OwnerId, name: &str, to: &str) -> Result<Project, EngineError> {
-        let mut project = self.find_project(owner, name)?;
+        let project = self.find_project(owner, name)?;
         check_path("path", to)?;
         let folder = paths::normalise(to);
         let place = self
             .place_of(&folder)
             .ok_or_else(|| EngineError::invalid(format!("{to} cannot be a project")))?;
-        let snapshot = self.store().snapshot()?;
-        project.root = place.main_folder().to_owned();
-        let project = seen_at(project, &place, &mut |alias| snapshot.project_by_alias(owner, alias))?;
-        self.put_project(owner, project)
+        self.change_project(owner, &project.id, |snapshot, mut project| {
+            project.root = place.main_folder().to_owned();
+            Ok(seen_at(project, &place, &mut |alias| snapshot.project_by_alias(owner, alias))?)
+        })
+    }
+
+    fn change_project(
+        &self,
+        owner: &OwnerId,
+        id: &ProjectId,
+        change: impl Fn(&Snapshot, Project) -> Result<Project, EngineError>,
+    ) -> Result<Project, EngineError> {
+        let changed = self.decide(KEEP_CHANGING, |snapshot| {
+            let project = change(snapshot, standing(snapshot, owner, id)?)?;
+            let set = ChangeSet::new(owner.clone()).expect_seen(snapshot, Subject::Projects)?;
+            Ok((set.put_project(project.clone()), project))
+        })?;
+        self.inner.folders.clear();
+        Ok(changed)
     }
 
     /// Puts everything of `from` into `into`; `from` is gone afterwards, its folders belong to `into`.
     pub fn merge_projects(&self, owner: &OwnerId, from: &str, into: &str) -> Result<Project, EngineError> {
-        let from = self.find_project(owner, from)?;
-        let mut into = self.find_project(owner, into)?;
-        if from.id == into.id {
+        let from = self.find_project(owner, from)?.id;
+        let into = self.find_project(owner, into)?.id;
+        if from == into {
             return Err(EngineError::invalid("the two are the same project"));
         }
-        self.move_records(owner, &from.id, &into.id)?;
-        into.aliases.extend(from.aliases);
-        into.aliases.push(format!("was:{}", from.id));
-        self.store().apply(ChangeSet::new(owner.clone()).delete_project(from.id))?;
-        self.put_project(owner, into)
+        // Until the last record has moved both projects stand, so that a merge that breaks off is done again.
+        self.move_records(owner, &from, &into)?;
+        let merged = self.decide(KEEP_CHANGING, |snapshot| {
+            merged(snapshot, ChangeSet::new(owner.clone()), &from, &into)
+        })?;
+        self.inner.folders.clear();
+        // What was committed meanwhile; nothing is committed to a project that is gone.
+        self.move_records(owner, &from, &into)?;
+        Ok(merged)
     }
 
     /// Takes a folder, with the sessions that ran in it and what was learned from them, out of a project that holds
     /// several, and makes it a project of its own.
     pub fn split_project(&self, owner: &OwnerId, name: &str, folder: &str) -> Result<Project, EngineError> {
-        let mut project = self.find_project(owner, name)?;
+        let id = self.find_project(owner, name)?.id;
         check_path("path", folder)?;
         let folder = paths::normalise(folder);
         let place = self
             .place_of(&folder)
             .ok_or_else(|| EngineError::invalid(format!("{folder} cannot be a project")))?;
-        let own = place.aliases();
-        project.aliases.retain(|alias| !own.contains(alias));
         let mut part = self.new_project(owner, &place);
         part.root = folder.clone();
         part.name = folder.rsplit('/').next().unwrap_or(&folder).to_owned();
-        part.aliases = own;
-        let snapshot = self.store().snapshot()?;
-        let filter = SessionFilter { project: Some(Some(project.id.clone())), ..SessionFilter::default() };
-        let mut moved = std::collections::BTreeSet::new();
-        let mut set = ChangeSet::new(owner.clone()).put_project(project.clone()).put_project(part.clone());
-        for mut session in snapshot.sessions(owner, &filter, None, usize::MAX)?.items {
-            if paths::is_within(&paths::normalise(&session.cwd), &folder) {
-                moved.insert(session.key.session.clone());
-                session.project = Some(part.id.clone());
-                set = set.put_session(session);
-            }
-        }
-        for mut memory in memories_of(&snapshot, owner, &project.id)? {
-            if memory.source.session.as_ref().is_some_and(|session| moved.contains(session)) {
-                memory.scope = in_project(&memory.scope, &part.id);
-                set = set.put_memory(memory);
-            }
-        }
-        self.store().apply(set)?;
+        part.aliases = place.aliases();
+        self.decide(KEEP_CHANGING, |snapshot| {
+            Ok((without_part(snapshot, ChangeSet::new(owner.clone()), &id, &part, &folder)?, ()))
+        })?;
         self.inner.folders.clear();
         Ok(part)
     }
 
-    fn put_project(&self, owner: &OwnerId, project: Project) -> Result<Project, EngineError> {
-        self.store().apply(ChangeSet::new(owner.clone()).put_project(project.clone()))?;
-        self.inner.folders.clear();
-        Ok(project)
-    }
-
+    /// Moves sessions and memories, a page at a time, until none are left.
     fn move_records(&self, owner: &OwnerId, from: &ProjectId, into: &ProjectId) -> Result<(), EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let subject = Subject::Scope(Scope::Project(into.clone()));
-        let mut set =
-            ChangeSet::new(owner.clone()).expect(subject.clone(), snapshot.revision(owner, &subject)?);
-        for mut memory in memories_of(&snapshot, owner, from)? {
-            memory.scope = in_project(&memory.scope, into);
+        let filter = SessionFilter { project: Some(Some(from.clone())), ..SessionFilter::default() };
+        while self.decide(KEEP_CHANGING, |snapshot| {
+            let mut set = ChangeSet::new(owner.clone());
+            for mut session in snapshot.sessions(owner, &filter, None, PAGE)?.items {
+                session.project = Some(into.clone());
+                set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?.put_session(session);
+            }
+            let is_more = !set.changes.is_empty();
+            Ok((set, is_more))
+        })? {}
+        while self.decide(KEEP_CHANGING, |snapshot| {
+            let mut set = ChangeSet::new(owner.clone());
+            for scope in snapshot.scopes(owner)?.into_iter().filter(|scope| scope.project() == Some(from)) {
+                let target = in_project(&scope, into);
+                for mut memory in snapshot.memory_page(owner, &scope, None, PAGE)? {
+                    memory.scope = target.clone();
+                    set = set.put_memory(memory);
+                }
+                for scope in [scope, target] {
+                    set = set.expect_seen(snapshot, Subject::Scope(scope))?;
+                }
+                if set.changes.len() >= PAGE {
+                    break;
+                }
+            }
+            let is_more = !set.changes.is_empty();
+            Ok((set, is_more))
+        })? {}
+        Ok(())
+    }
+}
+
+fn standing(snapshot: &Snapshot, owner: &OwnerId, id: &ProjectId) -> Result<Project, EngineError> {
+    snapshot.project(owner, id)?.ok_or_else(|| EngineError::not_found("project", id))
+}
+
+/// The last step of a merge, whole or not at all: the projects themselves, tasks and work states.
+fn merged(
+    snapshot: &Snapshot,
+    set: ChangeSet,
+    from: &ProjectId,
+    into: &ProjectId,
+) -> Result<(ChangeSet, Project), EngineError> {
+    let owner = set.owner.clone();
+    let mut project = standing(snapshot, &owner, into)?;
+    project.aliases.extend(standing(snapshot, &owner, from)?.aliases);
+    project.aliases.push(format!("was:{from}"));
+    let mut set = set
+        .expect_seen(snapshot, Subject::Projects)?
+        .delete_project(from.clone())
+        .put_project(project.clone());
+    set = moved_tasks(snapshot, set, from, into)?;
+    for mut work in snapshot.works(&owner)?.into_iter().filter(|work| work.project.as_ref() == Some(from)) {
+        let (agent, session) = (work.agent.id.clone(), work.session.clone());
+        let other = snapshot.work(&owner, &agent, Some(into), session.as_deref())?;
+        for place in [from, into] {
+            let subject = Subject::Work(agent.clone(), Some(place.clone()), session.clone());
+            set = set.expect_seen(snapshot, subject)?;
+        }
+        set = set.clear_work(agent, Some(from.clone()), session);
+        if other.is_none_or(|other| other.updated_at < work.updated_at) {
+            work.project = Some(into.clone());
+            set = set.put_work(work);
+        }
+    }
+    Ok((set, project))
+}
+
+/// A part becomes a project of its own, with its sessions and what was learned from them.
+fn without_part(
+    snapshot: &Snapshot,
+    set: ChangeSet,
+    id: &ProjectId,
+    part: &Project,
+    folder: &str,
+) -> Result<ChangeSet, EngineError> {
+    let owner = set.owner.clone();
+    let mut project = standing(snapshot, &owner, id)?;
+    project.aliases.retain(|alias| !part.aliases.contains(alias));
+    let mut set =
+        set.expect_seen(snapshot, Subject::Projects)?.put_project(project).put_project(part.clone());
+    let filter = SessionFilter { project: Some(Some(id.clone())), ..SessionFilter::default() };
+    let mut moved = BTreeSet::new();
+    for mut session in snapshot.sessions(&owner, &filter, None, usize::MAX)?.items {
+        if paths::is_within(&paths::normalise(&session.cwd), folder) {
+            moved.insert(session.key.session.clone());
+            session.project = Some(part.id.clone());
+            set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?.put_session(session);
+        }
+    }
+    for mut memory in memories_of(snapshot, &owner, id)? {
+        if memory.source.session.as_ref().is_some_and(|session| moved.contains(session)) {
+            set = set.expect_seen(snapshot, Subject::Scope(memory.scope.clone()))?;
+            memory.scope = in_project(&memory.scope, &part.id);
             set = set.put_memory(memory);
         }
-        self.store().apply(set)?;
-        let filter = SessionFilter { project: Some(Some(from.clone())), ..SessionFilter::default() };
-        loop {
-            let page = self.store().snapshot()?.sessions(owner, &filter, None, SESSION_PAGE)?.items;
-            if page.is_empty() {
-                return Ok(());
-            }
-            let set = page.into_iter().fold(ChangeSet::new(owner.clone()), |set, mut session| {
-                session.project = Some(into.clone());
-                set.put_session(session)
-            });
-            self.store().apply(set)?;
-        }
     }
+    Ok(set)
 }
 
 fn memories_of(
@@ -193,6 +270,6 @@ fn card(snapshot: &Snapshot, owner: &OwnerId, project: Project) -> Result<Projec
     let memories = memories_of(snapshot, owner, &project.id)?;
     let memories = memories.iter().filter(|memory| memory.status == Status::Active).count() as u64;
     let filter = SessionFilter { project: Some(Some(project.id.clone())), ..SessionFilter::default() };
-    let sessions = snapshot.sessions(owner, &filter, None, SESSION_PAGE)?.items.len() as u64;
+    let sessions = snapshot.sessions(owner, &filter, None, PAGE)?.items.len() as u64;
     Ok(ProjectCard { project, memories, sessions })
 }

@@ -1,6 +1,6 @@
 //! The brief an agent gets when it starts, and the record of what was injected where.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use doze_core::injected;
@@ -246,6 +246,13 @@ pub(crate) fn shown_at(bytes: &[u8]) -> Option<Timestamp> {
         Some(injection) => Some(injection.at),
         None => std::str::from_utf8(bytes).ok()?.parse().ok(),
     }
+}
+
+/// Whether an injection put one of these memories before an agent; yes, when it cannot be read.
+pub(crate) fn shows(bytes: &[u8], memories: &BTreeSet<MemoryId>) -> bool {
+    read(bytes).is_none_or(|injection| {
+        injection.memories.into_iter().any(|id| memories.contains(&MemoryId::new(id)))
+    })
 }
 
 fn shown_line(hash: u64) -> String {

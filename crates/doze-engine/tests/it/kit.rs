@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use doze_core::model::{AgentId, AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd, ToolUse};
 use doze_engine::{
-    BriefRequest, CommitAnswer, CommitRequest, EmbedderChoice, Engine, FixedEnvironment, Options, Reader,
-    SearchRequest, Surroundings, Switches,
+    BriefRequest, CommitAnswer, CommitRequest, EmbedderChoice, Engine, Environment, FixedEnvironment,
+    Options, Reader, SearchRequest, Surroundings, Switches,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,6 +38,16 @@ impl Kit {
         kit.engine.close();
         kit.engine = open(folder.join("at-home"), kit.clock.clone(), surroundings);
         kit
+    }
+
+    /// An engine that somebody may disturb in the middle of an operation.
+    pub(crate) fn disturbed() -> (Self, Arc<Meddler>) {
+        let mut kit = Self::new();
+        let meddler = Arc::new(Meddler::default());
+        drop(meddler.clock.set(kit.clock.clone()));
+        kit.engine.close();
+        kit.engine = open(kit.path("disturbed"), meddler.clone(), Surroundings::default());
+        (kit, meddler)
     }
 
     /// Closes the engine and opens it on the same files.
@@ -86,13 +96,57 @@ impl Kit {
     }
 }
 
+type Meddling = Mutex<Option<Box<dyn FnOnce() + Send>>>;
+
+/// The clock of a kit, which lets somebody else act in the middle of an operation: when it next asks for the time or
+/// for randomness.
+#[derive(Default)]
+pub(crate) struct Meddler {
+    at_now: Meddling,
+    at_random: Meddling,
+    clock: OnceLock<Arc<FixedEnvironment>>,
+}
+
+impl Meddler {
+    pub(crate) fn at_now(&self, act: impl FnOnce() + Send + 'static) {
+        *self.at_now.lock().unwrap() = Some(Box::new(act));
+    }
+
+    pub(crate) fn at_random(&self, act: impl FnOnce() + Send + 'static) {
+        *self.at_random.lock().unwrap() = Some(Box::new(act));
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.at_now.lock().unwrap().is_none() && self.at_random.lock().unwrap().is_none()
+    }
+
+    fn act(meddling: &Meddling) {
+        let act = meddling.lock().unwrap().take();
+        if let Some(act) = act {
+            act();
+        }
+    }
+}
+
+impl Environment for Meddler {
+    fn now(&self) -> Timestamp {
+        Self::act(&self.at_now);
+        self.clock.get().unwrap().now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        Self::act(&self.at_random);
+        self.clock.get().unwrap().random()
+    }
+}
+
 impl Drop for Kit {
     fn drop(&mut self) {
         self.engine.close();
     }
 }
 
-fn open(folder: PathBuf, clock: Arc<FixedEnvironment>, surroundings: Surroundings) -> Engine {
+fn open(folder: PathBuf, clock: Arc<dyn Environment>, surroundings: Surroundings) -> Engine {
     std::fs::create_dir_all(&folder).unwrap();
     let options = Options {
         store: folder.join("doze.redb"),

@@ -10,4 +10,5 @@ mod hostile;
 mod kit;
 mod memory;
 mod project;
+mod race;
 mod recall;

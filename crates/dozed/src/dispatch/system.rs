@@ -114,6 +114,7 @@ impl Dispatch {
             added: done.added,
             known: done.known,
             damaged: done.damaged,
+            left_out: done.left_out,
             redacted: done.redacted,
         })
     }
