@@ -568,6 +568,7 @@ mod tests {
         lucky.load_vectors();
         assert_eq!((lucky.reached, lucky.is_failing), (seq, false));
         assert!(lucky.shared.loaded.load(Ordering::Acquire));
+        lucky.shared.lexical.commit().unwrap();
         assert_eq!(lucky.shared.lexical.seq(), seq);
     }
 
