@@ -8,8 +8,8 @@ use doze_core::model::{
 };
 use doze_core::{redact, text};
 use doze_dream::{
-    Candidate, CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack, candidates,
-    choose, plan, retry_after, taken_back,
+    Candidate, CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack,
+    candidates, choose, plan, retry_after, taken_back,
 };
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;

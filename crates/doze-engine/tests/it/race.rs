@@ -126,7 +126,7 @@ fn forgetting_a_large_project_leaves_no_word_in_any_journal() {
     let forgotten = kit.engine.forget(&kit.owner, &Forget::Project("shop".to_owned()), true).unwrap();
     assert!((forgotten.memories, forgotten.sessions) == (count, 1), "{forgotten:?}");
     assert_eq!(all(&kit), []);
-    let told = format!("{:?}", kit.engine.dreams(&kit.owner, 9).unwrap());
+    let told = format!("{:?}", kit.engine.dream_log(&kit.owner, 9, None).unwrap().items);
     assert!(!told.contains("pnpm") && told.contains("[forgotten]"), "{told}");
 }
 
