@@ -1,5 +1,7 @@
 //! When two memories say the same, and when one replaces the other (S0.27–S0.28, `R5`).
 
+mod wording;
+
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -7,6 +9,7 @@ use regex::Regex;
 
 pub use crate::text::jaccard;
 use crate::text::{is_unspaced, normalise_words, one_line, regex};
+use wording::{Difference, Wording};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).
 pub const SAME_ABOVE: f64 = 0.6;
@@ -31,6 +34,7 @@ pub enum Relation {
 #[derive(Debug, Clone)]
 pub struct Parts {
     words: BTreeSet<String>,
+    wording: Wording,
     /// The words left when details, polarity and fillers are taken out: what the text is about.
     frame: BTreeSet<String>,
     numbers: BTreeSet<String>,
@@ -83,6 +87,7 @@ impl Parts {
         identifiers.extend(letters.map(str::to_owned));
         Self {
             words: normalise_words(&text),
+            wording: Wording::of(&text),
             frame,
             numbers,
             identifiers,
@@ -102,10 +107,12 @@ impl Parts {
     /// How `newer` stands to `self`.
     ///
     /// - Duplicate: more than 0.6 of the words in common, and no number, version, negation, identifier, path or name
-    ///   that differs.
+    ///   that differs. One may have content words more than the other; where each has one of its own, or common ones
+    ///   have changed places, a detail differs.
     /// - Update: what is left without those is the same wording, and what differs is a measured number or version, a
     ///   negation, or an identifier or path in the place of a value; or the newer turns down the older's choice
-    ///   ("use pnpm, not npm" after "use npm"). Names never make an update: two things can both be true of two
+    ///   ("use pnpm, not npm" after "use npm"); or one word is replaced by what contradicts it (`enable` by `disable`).
+    ///   Names never make an update: two things can both be true of two
     ///   names.
     /// - Distinct: all else. In doubt both stand.
     pub fn relation_to(&self, newer: &Self) -> Relation {
@@ -114,8 +121,11 @@ impl Parts {
         let polarity_differs = self.polarity != newer.polarity;
         let names_differ = self.names_differ(newer);
         if !(identifiers_differ || numbers_differ || polarity_differs || names_differ) {
-            let same = jaccard(&self.words, &newer.words) > SAME_ABOVE;
-            return if same { Relation::Duplicate } else { Relation::Distinct };
+            return match self.wording.difference(&newer.wording) {
+                Difference::Opposite => Relation::Update,
+                Difference::None if jaccard(&self.words, &newer.words) > SAME_ABOVE => Relation::Duplicate,
+                Difference::None | Difference::Other => Relation::Distinct,
+            };
         }
         if newer.turns_down(self) {
             return Relation::Update;
@@ -400,7 +410,118 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_changed_word_or_place_is_a_changed_detail() {
+        let table = [
+            (
+                "Use tabs for indentation in python files of this project.",
+                "Use spaces for indentation in python files of this project.",
+                Update,
+            ),
+            (
+                "We decided to enable caching for the product pages",
+                "We decided to disable caching for the product pages",
+                Update,
+            ),
+            ("Never import auth from ui in this code", "Never import ui from auth in this code", Distinct),
+            ("Never import auth from ui", "Never import ui from auth", Distinct),
+            (
+                "the billing service is owned by the alice team",
+                "the billing service is owned by the bob team",
+                Distinct,
+            ),
+            (
+                "the primary database cluster lives in frankfurt",
+                "the primary database cluster lives in dublin",
+                Distinct,
+            ),
+            ("the customer data is hosted in eu", "the customer data is hosted in us", Distinct),
+            (
+                "we use redux for the admin module state handling",
+                "we use zustand for the cart module state handling",
+                Distinct,
+            ),
+            (
+                "Always run make lint before you commit changes",
+                "Always run make test before you commit changes",
+                Distinct,
+            ),
+            (
+                "Worked on setting up eslint for the web app",
+                "Worked on setting up prettier for the web app",
+                Distinct,
+            ),
+            ("Port 80 of the proxy goes to 8080", "Port 8080 of the proxy goes to 80", Distinct),
+            (
+                "Backups are copied from staging every night",
+                "Backups are copied to staging every night",
+                Distinct,
+            ),
+            ("Feature flags are on by default here", "Feature flags are off by default here", Distinct),
+            ("Write the native extension in C++", "Write the native extension in C#", Distinct),
+            ("前端直接调用后端", "后端直接调用前端", Distinct),
+            ("用户喜欢深色主题和大字体", "用户喜欢浅色主题和大字体", Distinct),
+            // The same in other words.
+            (
+                "Run the linter before committing changes",
+                "Always run the linter before committing changes",
+                Duplicate,
+            ),
+            ("Run the linter before committing", "Before committing, run the linter", Duplicate),
+            (
+                "User prefers thin solid borders over dashed borders",
+                "The user prefers thin solid borders over any dashed borders",
+                Duplicate,
+            ),
+            (
+                "The user prefers a compact layout in the header",
+                "The user likes a compact layout in the header",
+                Duplicate,
+            ),
+            (
+                "The integration tests need a running postgres database locally",
+                "The integration tests require a running postgres database locally",
+                Duplicate,
+            ),
+            ("This project uses pnpm workspaces", "This project is using pnpm workspaces", Duplicate),
+            (
+                "Run the full integration test suite before pushing",
+                "Run the whole integration test suite before pushing",
+                Duplicate,
+            ),
+            ("用户喜欢深色主题和大字体", "用户很喜欢深色主题和大字体", Duplicate),
+        ];
+        let wrong: Vec<_> = table
+            .into_iter()
+            .filter(|(older, newer, expected)| relation(older, newer) != *expected)
+            .map(|(older, newer, _)| (older, newer, relation(older, newer)))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
     proptest! {
+        #[test]
+        fn repetition_is_mutual(
+            a in "(use |tabs |spaces |from |to |ui |auth |import |never |the |Alice |12 |深色|run |running |e2e |[a-c]{1,3} ){0,9}",
+            b in "(use |tabs |spaces |from |to |ui |auth |import |never |the |Alice |12 |深色|run |running |e2e |[a-c]{1,3} ){0,9}",
+        ) {
+            prop_assert_eq!(relation(&a, &b) == Duplicate, relation(&b, &a) == Duplicate);
+            prop_assert_eq!(relation(&a, &a), Duplicate);
+        }
+
+        #[test]
+        fn another_content_word_is_never_a_duplicate(
+            a in "[b-df-hj-np-tv-z]{4,8}", b in "[b-df-hj-np-tv-z]{4,8}", at in 0_usize..8,
+        ) {
+            prop_assume!(!a.starts_with(&b) && !b.starts_with(&a));
+            let place = |word: &str| {
+                let mut words = vec!["deploys", "web", "app", "need", "manual", "approval", "every", "friday"];
+                words.insert(at, word);
+                words.join(" ")
+            };
+            prop_assert_ne!(relation(&place(&a), &place(&b)), Duplicate);
+        }
+
         #[test]
         fn a_text_is_never_news_to_itself(text in "\\PC{0,80}") {
             prop_assert_eq!(relation(&text, &text), Duplicate);

@@ -1,0 +1,208 @@
+//! Whether two texts that share most of their words say the same: which words each has alone, and in which order the
+//! common ones stand.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::text::is_unspaced;
+
+/// How the wordings of two texts differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// At most one of them has content words that the other has not, and the common ones stand in a like order.
+    None,
+    /// One word is replaced by its opposite or rival (`enable` by `disable`), all else is common.
+    Opposite,
+    /// Each has a content word of its own, or words have changed places.
+    Other,
+}
+
+/// The words of a text in their order, inflections and a few synonyms made alike. Unlike the S0.27 set it has short
+/// words, too: `eu` and `us`, `ui`, `go`. Scripts without spaces give single characters.
+#[derive(Debug, Clone)]
+pub(super) struct Wording(Vec<String>);
+
+impl Wording {
+    pub(super) fn of(text: &str) -> Self {
+        let mut words = Vec::new();
+        let mut word = String::new();
+        let mut take = |word: &mut String| {
+            if !word.is_empty() {
+                words.push(known_as(stem(word)).to_owned());
+                word.clear();
+            }
+        };
+        for c in text.nfkc().flat_map(char::to_lowercase) {
+            if is_unspaced(c) {
+                take(&mut word);
+                word.push(c);
+                take(&mut word);
+            } else if c.is_alphanumeric()
+                || unicode_normalization::char::is_combining_mark(c)
+                || (matches!(c, '+' | '#') && !word.is_empty())
+            {
+                word.push(c);
+            } else if !matches!(c, '\'' | '’' | '‘' | 'ʼ' | '\u{200c}' | '\u{200d}' | '\u{ad}') {
+                take(&mut word);
+            }
+        }
+        take(&mut word);
+        Self(words)
+    }
+
+    /// How the two differ; the same whichever is asked.
+    pub(super) fn difference(&self, other: &Self) -> Difference {
+        let mut places: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+        for (at, word) in other.0.iter().enumerate() {
+            places.entry(word).or_default().push_back(at);
+        }
+        let elsewhere: BTreeSet<&str> = places.keys().copied().collect();
+        let mut mine = Vec::new();
+        // For each common word, in our order, its place in the other text.
+        let mut order = Vec::new();
+        for word in &self.0 {
+            match places.get_mut(word.as_str()) {
+                Some(left) => order.extend(left.pop_front()),
+                None => mine.push(word.as_str()),
+            }
+        }
+        let own: BTreeSet<&str> = self.0.iter().map(String::as_str).collect();
+        let theirs = other.0.iter().map(String::as_str).filter(|word| !own.contains(word));
+        let (mine, theirs): (BTreeSet<&str>, BTreeSet<&str>) = (mine.into_iter().collect(), theirs.collect());
+        let mine: Vec<&str> = mine.into_iter().filter(|word| !elsewhere.contains(word)).collect();
+        let apart = |groups| mine.iter().any(|a| theirs.iter().any(|b| are_apart(groups, a, b)));
+        let content = |words: &mut dyn Iterator<Item = &&str>| words.filter(|w| !is_function_word(w)).count();
+        let (only_mine, only_theirs) = (content(&mut mine.iter()), content(&mut theirs.iter()));
+        if is_reversed(&order) || apart(DIRECTIONS) {
+            return Difference::Other;
+        }
+        match (only_mine, only_theirs) {
+            (1, 1) if order.len() > 1 && apart(RIVALS) => Difference::Opposite,
+            (0, _) | (_, 0) => Difference::None,
+            _ => Difference::Other,
+        }
+    }
+}
+
+/// Whether two have changed places round a third (`auth from ui`, `ui from auth`). A clause that moved as a whole
+/// (`before committing run the linter`) has not.
+fn is_reversed(places: &[usize]) -> bool {
+    let mut least_behind = vec![usize::MAX; places.len() + 1];
+    for (at, place) in places.iter().enumerate().rev() {
+        least_behind[at] = least_behind[at + 1].min(*place);
+    }
+    let mut most_before = 0;
+    places.iter().zip(least_behind.iter().skip(1)).any(|(place, behind)| {
+        let reversed = most_before > *place && place > behind;
+        most_before = most_before.max(*place);
+        reversed
+    })
+}
+
+/// An English word without its inflection, so that `commits`, `committed` and `committing` are one.
+fn stem(word: &str) -> &str {
+    if !word.bytes().all(|b| b.is_ascii_lowercase()) {
+        return word;
+    }
+    let is_word = |stem: &&str| stem.len() >= 3 && stem.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+    let cut = ["ing", "ed", "es"]
+        .iter()
+        .find_map(|end| word.strip_suffix(end).filter(is_word))
+        .or_else(|| word.strip_suffix('s').filter(|stem| is_word(stem) && !stem.ends_with('s')))
+        .unwrap_or(word);
+    let is_doubled = cut.len() < word.len()
+        && matches!(cut.as_bytes(), [_, _, .., a, b] if a == b && !matches!(b, b's' | b'l' | b'e' | b'o'));
+    let cut = if is_doubled { &cut[..cut.len() - 1] } else { cut };
+    cut.strip_suffix('e').filter(is_word).unwrap_or(cut)
+}
+
+/// Words of one meaning; the first stands for all.
+const SYNONYMS: &[&[&str]] = &[
+    &["prefer", "like", "want", "favor", "favour"],
+    &["use", "using", "used", "utilize", "employ"],
+    &["run", "execute"],
+    &["remove", "delete"],
+    &["need", "require"],
+    &["all", "every", "each"],
+    &["whole", "full", "entire", "complete"],
+    &["database", "db"],
+    &["repository", "repositories", "repo"],
+    &["project", "codebase"],
+    &["config", "configuration"],
+    &["folder", "directory", "directories", "dir"],
+    &["app", "application"],
+    &["dev", "development"],
+    &["prod", "production"],
+    &["env", "environment"],
+    &["docs", "documentation"],
+    &["color", "colour"],
+    &["dependency", "dependencies", "deps"],
+    &["start", "begin", "launch"],
+    &["fix", "correct", "repair"],
+];
+
+/// Words of which one contradicts the other when said of the same thing.
+const RIVALS: &[&[&str]] = &[
+    &["enable", "disable"],
+    &["allow", "permit", "forbid", "deny", "prohibit"],
+    &["add", "remove"],
+    &["include", "exclude", "omit"],
+    &["show", "hide"],
+    &["accept", "reject"],
+    &["keep", "remove", "drop"],
+    &["use", "avoid", "remove", "drop"],
+    &["tabs", "spaces"],
+    &["single", "double"],
+    &["light", "dark"],
+    &["true", "false"],
+    &["optional", "mandatory", "required"],
+    &["merge", "rebase", "squash"],
+    &["npm", "pnpm", "yarn", "bun"],
+];
+
+/// Function words of which one turns round what the other says.
+const DIRECTIONS: &[&[&str]] = &[
+    &["from", "to", "into"],
+    &["on", "off"],
+    &["with", "without"],
+    &["before", "after"],
+    &["over", "under"],
+    &["in", "out"],
+];
+
+/// Words that carry a sentence and are not what it is about, in a few languages. Negations are compared elsewhere.
+const FUNCTION_WORDS: &str = "a an the and or but so that this these those it its is are was were be been being am \
+    has have had do does did done will would shall should can could may might must not no never dont cannot cant \
+    doesnt of in on at by to for from with into onto over as than then instead rather via through per when whenever \
+    while where which who what if because since there here i you we our your my their they he she his her also just \
+    now currently still already please always only very really ever any ensure sure remember note before after \
+    der die das den dem des ein eine einen einem einer und le la les un une el los las del на в и \
+    的 了 是 在 要 把 和 与 就 也 来 很 都 应 该 请 会 被 对 于 为 以 而 这 那 个 须 必 总 始 终 \
+    은 는 이 가 을 를 의 에 서 로 와 과 도 만 합 니 다 한 하";
+
+static FUNCTION: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| FUNCTION_WORDS.split_whitespace().map(stem).collect());
+
+static KNOWN_AS: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
+    let pairs = |class: &'static [&'static str]| class.iter().map(|word| (stem(word), stem(class[0])));
+    SYNONYMS.iter().flat_map(|class| pairs(class)).collect()
+});
+
+fn known_as(stem: &str) -> &str {
+    KNOWN_AS.get(stem).copied().unwrap_or(stem)
+}
+
+/// Whether some group of `groups` holds both words, which differ.
+fn are_apart(groups: &[&[&str]], a: &str, b: &str) -> bool {
+    let holds = |group: &[&str], word: &str| group.iter().any(|one| known_as(stem(one)) == word);
+    a != b && groups.iter().any(|group| holds(group, a) && holds(group, b))
+}
+
+/// Hiragana are particles and endings; numbers and versions are compared elsewhere, without their `v`.
+fn is_function_word(word: &str) -> bool {
+    FUNCTION.contains(word)
+        || word.bytes().any(|b| b.is_ascii_digit())
+        || word.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
+}
