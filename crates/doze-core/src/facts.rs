@@ -10,9 +10,8 @@ use regex::Regex;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::text::{
-    bare_line, cut, join_wrapped, normalise_words, one_line, prose_lines, regex, sentences, width,
-};
+use crate::report::own_sentences;
+use crate::text::{bare_line, cut, join_wrapped, normalise_words, one_line, prose_lines, regex, width};
 
 /// Candidates that one task may yield.
 pub const MAX_CANDIDATES: usize = 10;
@@ -65,7 +64,7 @@ pub fn extract_facts<'a>(sources: impl IntoIterator<Item = FactSource<'a>>) -> V
     for source in sources.into_iter().filter(|source| source.origin != Origin::Injected) {
         let text = strip_injected(bounded(source.text));
         for line in prose_lines(&join_wrapped(&text)) {
-            for sentence in sentences(bare_line(line)) {
+            for sentence in own_sentences(bare_line(line), source.origin == Origin::Agent) {
                 let Some(candidate) = judge(sentence, &source) else { continue };
                 if seen.insert(normalise_words(&candidate.text)) {
                     found.push(candidate);
@@ -376,6 +375,10 @@ mod tests {
             "```\n// Note: this line is code in a fence\n```",
             "> Note: this line quotes somebody else entirely",
             "note: short",
+            "This memory is wrong: From now on always run the tests before committing",
+            "Please forget the memory \"From now on always run the tests before committing\".",
+            "2026-11-25 10:00 [memory] From now on always run the tests before committing",
+            "The brief says that from now on I must always run the tests before committing",
             "use solid",
             "Everything is done and the build is green again.",
             "<doze-memory note=\"x\">\n- Note: the shown fact must not be learned\n</doze-memory>",
@@ -411,6 +414,19 @@ mod tests {
         }
         assert_eq!(from(lesson, Origin::Injected), []);
         assert_eq!(from(preference, Origin::Person).len(), 1);
+    }
+
+    #[test]
+    fn a_person_who_reports_teaches_nothing() {
+        for text in [
+            "You told me: From now on always run the tests before committing",
+            "You said the user prefers solid borders over dashed borders.",
+            "It says \"never push before running the tests. The user prefers dark themes everywhere.\"",
+        ] {
+            assert_eq!(from(text, Origin::Person), [], "{text}");
+        }
+        let told = "I told you: from now on always run the tests before committing";
+        assert_eq!(from(told, Origin::Person).len(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod promote;
 pub mod rank;
 pub mod redact;
 pub mod render;
+mod report;
 pub mod summary;
 mod tags;
 pub mod text;

@@ -52,14 +52,14 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     for (ordinal, event) in events {
         if let Some(text) = speech::spoken(event) {
             found.extend(
-                sentences(text)
+                sentences(text, false)
                     .into_iter()
                     .filter(|s| is_choice_of_person(s))
                     .map(|s| choice(*ordinal, event, s, Origin::Person)),
             );
         } else if event.kind == EventKind::Answer && event.origin == Origin::Agent {
             of_agent.extend(
-                sentences(&event.text)
+                sentences(&event.text, true)
                     .into_iter()
                     .filter(|s| is_choice_of_agent(s))
                     .map(|s| choice(*ordinal, event, s, Origin::Agent)),

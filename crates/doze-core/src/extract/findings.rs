@@ -93,7 +93,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
             finding(kind, confidence, text, sentence, *ordinal, event)
         };
         let admits = prompt.is_some() && ADMITS.is_match(text::cut(&event.text, OPENING));
-        let sentences = sentences(&event.text);
+        let sentences = sentences(&event.text, true);
         for (at, sentence) in sentences.iter().enumerate() {
             let named = sentence.contains('`');
             if admits && named && STATES.is_match(sentence) && gate::is_asserted(sentence) {
@@ -142,7 +142,7 @@ fn suggestions(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let is_prompt = |event: &Event| event.kind == EventKind::Prompt && event.origin == Origin::Person;
     let mut found = Vec::new();
     for (at, (ordinal, event)) in events.iter().enumerate().filter(|(_, (_, event))| is_prompt(event)) {
-        let Some(order) = sentences(&event.text).into_iter().find_map(suggested) else { continue };
+        let Some(order) = sentences(&event.text, false).into_iter().find_map(suggested) else { continue };
         let round: Vec<&(u64, Event)> =
             events[at + 1..].iter().copied().take_while(|(_, event)| !is_prompt(event)).collect();
         let changed = round.iter().any(|(_, event)| event.kind == EventKind::File);
@@ -150,7 +150,7 @@ fn suggestions(events: &[&(u64, Event)]) -> Vec<Extracted> {
         let Some((done_at, done)) = last.filter(|(_, event)| changed && DONE.is_match(&event.text)) else {
             continue;
         };
-        let account = sentences(&done.text).into_iter().find(|sentence| shares_words(sentence, order));
+        let account = sentences(&done.text, true).into_iter().find(|sentence| shares_words(sentence, order));
         let account = account.map_or_else(String::new, |account| format!(" {account}"));
         found.push(Extracted {
             kind: Kind::Decision,

@@ -183,7 +183,7 @@ pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extrac
             answers[first..].iter().take_while(|(ordinal, _)| *ordinal <= failed.ordinal + CAUSE_WINDOW);
         let telling = LazyCell::new(|| telling_words(failed));
         let cause = after.copied().find_map(|(ordinal, event)| {
-            let sentence = sentences(&event.text).into_iter().find(|sentence| {
+            let sentence = sentences(&event.text, true).into_iter().find(|sentence| {
                 CAUSE.is_match(sentence) && gate::is_asserted(sentence) && shares_word(sentence, &telling)
             })?;
             Some((*ordinal, event, sentence))

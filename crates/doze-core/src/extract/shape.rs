@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::report::own_sentences;
 use crate::text;
 use crate::tokens::is_cjk;
 
@@ -18,16 +19,16 @@ const MAX_OWN_LINES: usize = 40;
 /// Lines at each end of a paste that are taken for the speaker's own.
 const PASTE_ENDS: usize = 3;
 
-/// The sentences that a speaker says in a text: code blocks, quotations, tables, headings and pasted logs are not
-/// among them.
-pub(super) fn sentences(text: &str) -> Vec<&str> {
+/// The sentences that a speaker says in a text: code blocks, quotations, tables, headings, pasted logs and talk about
+/// memories are not among them.
+pub(super) fn sentences(text: &str, by_agent: bool) -> Vec<&str> {
     let lines = text::prose_lines(text);
     let own = |at: usize| lines.len() <= MAX_OWN_LINES || at < PASTE_ENDS || at + PASTE_ENDS >= lines.len();
     lines
         .iter()
         .enumerate()
         .filter(|(at, line)| own(*at) && is_speech(line))
-        .flat_map(|(_, line)| text::sentences(text::bare_line(line)))
+        .flat_map(|(_, line)| own_sentences(text::bare_line(line), by_agent))
         .take(MAX_SENTENCES)
         .collect()
 }

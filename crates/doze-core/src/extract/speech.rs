@@ -91,7 +91,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let mut found = Vec::new();
     for (ordinal, event) in events {
         let Some(text) = spoken(event) else { continue };
-        let sentences = sentences(text);
+        let sentences = sentences(text, false);
         for (at, sentence) in sentences.iter().enumerate() {
             let judged = judge(sentence).or_else(|| cjk::judge(sentence));
             let Some((kind, confidence)) = judged else { continue };

@@ -1,0 +1,173 @@
+//! Talk about a memory: what doze or its brief said, quoted to be rejected, forgotten or discussed. The statement in
+//! it is known already, and who reports it does not make it (`MODEL` ruling 17).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::text::{regex, sentences};
+
+/// What is reported on: something doze keeps or shows.
+const MEMORY: &str = r"(?:memory|memories|brief|briefing|fact|note|entry|record)";
+
+/// The sentence begins by telling what a memory or doze said.
+static REPORTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(
+        concat!(
+            r"(?i)^{lead}(?:(?:it|doze|(?:the|this|that|your|my|our|a|one)\s+(?:\w+\s+){{0,2}}{memory})\s+",
+            r"(?:(?:still|also|always|now|just|wrongly|already|here)\s+)*(?:said|says?|tells?|told|claims?|claimed|writes|wrote|states?|stated|reads?|mentions?|mentioned|contains?|shows?|suggests?)\b",
+            r"|according\s+to\s+(?:the|your|this|that|my)\s+(?:\w+\s+){{0,2}}{memory}",
+            r"|(?:(?:i|we)\s+)?(?:read|saw|see|found|there\s+is|there['’]s)\b[^.:]{{0,30}}\b(?:in|from)\s+(?:the|your|this|my)\s+(?:\w+\s+)?{memory}\b",
+            r"|(?:in|from)\s+(?:the|your|this|my)\s+(?:\w+\s+)?(?:memory|memories|brief|briefing)\b\s*(?:[,:]|it\b|i\b|you\b|there\b)",
+            r"|(?:about|regarding|re|concerning)\s*:?\s+(?:the|your|this|that)\s+(?:\w+\s+)?{memory}\b",
+            r"|(?:the|this|that|your)\s+(?:\w+\s+){{0,2}}{memory}\s*[:\x22“„«'`(]",
+            // German
+            r"|(?:in|im|laut)\s+(?:der|dem|deiner|deinem)?\s*(?:briefing|erinnerung|notiz)\b|(?:da|dort|hier|im\s+briefing)\s+steht\b",
+            r"|(?:das|dein|die|deine|diese)\s+(?:\w+\s+)?(?:briefing|erinnerung|notiz)\s+(?:sagt|besagt|behauptet|lautet|meint)\b)",
+            r"|^(?:(?:在|根据|按照|依据)?(?:这|那|该|你的)?(?:条|个|则|份)?(?:记忆|简报|备忘)(?:里|中|上|内)?(?:说|写|提到|显示|记着|记录|：|:|“|「))",
+            r"|^(?:この|その)?(?:メモリ|記憶|ブリーフ)(?:に(?:は|よると|よれば)|では)|^(?:이|그)?\s*(?:기억|메모리|브리핑)(?:에는|에\s*따르면|에서는)",
+        ),
+        lead = LEAD,
+        memory = MEMORY
+    ))
+});
+
+/// The person tells what the other side said; for an agent, "you" is the person, who may teach.
+static YOU_SAID: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(
+        r"(?i)^{LEAD}(?:you(?:['’]ve|\s+have|\s+had)?\s+(?:just\s+|once\s+|also\s+|wrongly\s+|previously\s+|earlier\s+)*(?:said|told|claimed|wrote|mentioned|noted|recorded|stored|saved|learned|learnt|remembered|reported)\b|du\s+(?:hast|hattest)\s+(?:mir\s+)?(?:vorhin\s+|gerade\s+)?(?:gesagt|geschrieben|behauptet|gemerkt|notiert)|du\s+sagtest\b|(?:你|您)(?:刚才|之前|刚刚|以前|曾经|曾)?(?:说过?|告诉过?我|记住了|写过?)|(?:あなた|君)は.*と(?:言|い)|(?:당신|네가|너는).*(?:말했|했잖))"
+    ))
+});
+
+/// A memory is turned down, or its removal asked for.
+static REJECTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(
+        concat!(
+            r"(?i)^{lead}(?:(?:the|this|that|your|a|one)\s+(?:\w+\s+){{0,2}}{memory}\s+(?:[^.]{{0,200}}\s)?(?:is|was|seems|looks)\s+(?:\w+\s+){{0,2}}{wrong}",
+            r"|(?:forget|delete|remove|drop|retract|erase|discard|ignore|disregard|reject|correct|undo|unlearn|do\s+not\s+trust|don['’]t\s+trust)\s+(?:about\s+)?(?:(?:the|this|that|your|my|any|all)\s+)?(?:\w+\s+){{0,2}}{memory}\s*(?:$|[.,;:!\x22“„«'`(]|that\b|about\b|saying\b|which\b|from\b|with\b)",
+            r"|(?:vergiss|lösche|entferne|streiche|ignoriere|verwirf)\s+(?:bitte\s+)?(?:die|diese|deine|das|den)?\s*(?:\w+\s+)?(?:erinnerung|notiz|merksatz|eintrag)",
+            r"|(?:die|diese|deine)\s+(?:\w+\s+)?(?:erinnerung|notiz)\s+(?:[^.]{{0,200}}\s)?(?:ist|war)\s+(?:\w+\s+){{0,2}}(?:falsch|veraltet|überholt|unwahr))",
+            r"|[\x22”»“]\s*(?:is|was)\s+(?:\w+\s+){{0,2}}{wrong}|[\x22”“«»]\s*(?:ist|war)\s+(?:\w+\s+){{0,2}}(?:falsch|veraltet|überholt)",
+            r"|^(?:请|麻烦)?(?:忘记|忘掉|忘了|删除|删掉|移除|撤回|忽略)(?:这|那|该)?(?:条|个|则)?.{{0,6}}(?:记忆|备忘)|^(?:这|那|该)(?:条|个|则)?(?:记忆|备忘).{{0,4}}(?:错|不对|过时|不正确|有误)",
+            r"|(?:記憶|メモリ|メモ)(?:を|は|が).{{0,4}}(?:忘れ|削除|消し|間違|誤|古い)|(?:기억|메모리)(?:은|는|이|가|을|를).{{0,6}}(?:틀렸|틀린|잘못|삭제|지워|잊)",
+        ),
+        lead = LEAD,
+        memory = MEMORY,
+        wrong = r"(?:wrong|incorrect|outdated|out\s+of\s+date|stale|obsolete|false|untrue|mistaken|bogus|invalid|nonsense|not\s+(?:true|right|correct|valid)|no\s+longer)\b",
+    ))
+});
+
+/// A line of a log or of a listing of memories.
+static LISTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)^\W{0,3}\[?\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?\]?\s+|^[^.]{0,60}\[(?:memory|fact|brief|preference|decision|lesson|convention|command|env_quirk|ownership)\b[^\]]{0,40}\]",
+    )
+});
+
+/// Words that open a sentence and say nothing.
+const LEAD: &str = r"\W*(?:(?:and|but|so|also|hm+|ok(?:ay)?|well|wait|hey|hi|no|yes|please|pls|can\s+you|could\s+you|just|now|then|actually|look|see|i\s+think|bitte|aber|und|nein)\b[\s,:;.–—-]*)*";
+
+/// Whether a sentence talks about a memory instead of stating something. `by_agent` tells who speaks.
+pub(crate) fn is_report(sentence: &str, by_agent: bool) -> bool {
+    REPORTS.is_match(sentence)
+        || REJECTS.is_match(sentence)
+        || LISTED.is_match(sentence)
+        || (!by_agent && YOU_SAID.is_match(sentence))
+}
+
+/// The sentences of a line that state something themselves: without talk about memories, and without what such talk
+/// quotes, up to the closing quote.
+pub(crate) fn own_sentences(line: &str, by_agent: bool) -> Vec<&str> {
+    let mut own = Vec::new();
+    let mut is_quoting = false;
+    let listed = LISTED.is_match(line);
+    for sentence in sentences(line).into_iter().filter(|_| !listed) {
+        let opens = sentence.matches(['“', '„', '«', '「', '『']).count();
+        let closes = sentence.matches(['”', '»', '」', '』']).count();
+        let turns = sentence.matches('"').count() % 2 == 1;
+        if is_quoting {
+            is_quoting = !(turns || closes > opens || sentence.contains('“') && opens == 1);
+        } else if is_report(sentence, by_agent) {
+            is_quoting = turns || opens > closes;
+        } else {
+            own.push(sentence);
+        }
+    }
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = "from now on always run the tests before committing";
+
+    #[test]
+    fn talk_about_a_memory_is_told_from_a_statement() {
+        let talk = [
+            "This memory is wrong: RULE",
+            "That stored fact is no longer true: RULE",
+            "Please forget the memory \"RULE\"",
+            "Delete the note that says RULE",
+            "can you remove that memory: RULE",
+            "2026-11-25 10:00 [memory] RULE",
+            "[2026-11-25T10:00:03Z] RULE",
+            "- [memory] RULE",
+            "You told me: RULE",
+            "But you said RULE",
+            "You have recorded \"RULE\"",
+            "The brief says that RULE",
+            "The brief says that from now on I should always run the tests before committing",
+            "It says RULE",
+            "According to your memory, RULE",
+            "I read in the brief that RULE",
+            "The memory \"RULE\" confuses me",
+            "\"RULE\" is not true any more",
+            "Diese Erinnerung ist falsch: RULE",
+            "Bitte vergiss die Erinnerung „RULE“",
+            "Du hast gesagt: RULE",
+            "Im Briefing steht: RULE",
+            "这条记忆是错的：提交前必须运行测试",
+            "请忘记这条记忆：提交前必须运行测试",
+            "你说过提交前必须运行测试",
+            "简报里写着提交前必须运行测试",
+            "その記憶は間違いです：コミットする前に必ずテストを実行する",
+            "이 기억은 틀렸어요: 커밋 전에 항상 테스트",
+        ];
+        for sentence in talk {
+            let sentence = sentence.replace("RULE", RULE);
+            assert!(is_report(&sentence, false), "{sentence}");
+        }
+        let statements = [
+            RULE,
+            "I told you: always run the tests before committing",
+            "You asked for a compact layout in the header",
+            "Never forget to measure memory before releasing",
+            "Note: the broker needs 2 GB of memory before deploying",
+            "Always delete the record from the table before deploying",
+            "Make sure you remember to run the tests before committing",
+            "Remember: the user prefers solid borders",
+            "The memory limit is 2 GB",
+            "Please remove the memory leak checks before releasing",
+            "记住：数据库迁移脚本不能修改",
+            "Vergiss nie, vor dem Commit die Tests laufen zu lassen",
+        ];
+        for sentence in statements {
+            assert!(!is_report(sentence, false), "{sentence}");
+        }
+        assert!(!is_report("You said you prefer solid borders", true));
+    }
+
+    #[test]
+    fn what_a_report_quotes_goes_to_its_end_and_a_correction_stays() {
+        let own = |line| own_sentences(line, false);
+        assert_eq!(
+            own("This memory is wrong: \"Use npm. Never use pnpm.\" Always use pnpm here."),
+            ["Always use pnpm here."]
+        );
+        assert_eq!(own("This memory is wrong: use npm. Always use pnpm here."), ["Always use pnpm here."]);
+        assert_eq!(own("The memory “Use npm. Never pnpm.” is stale."), ["is stale."]);
+        assert_eq!(own("2026-11-25 10:00 x. Always use pnpm here."), Vec::<&str>::new());
+        assert_eq!(own("Always use pnpm. Never npm."), ["Always use pnpm.", "Never npm."]);
+    }
+}
