@@ -119,12 +119,12 @@ impl Engine {
             transcript: Some(TranscriptRef { path, format: None }),
         };
         let answer = self.commit(owner, commit)?;
-        if answer.events.new > 0 {
+        if answer.events.new > 0 && !answer.is_repeat {
             done.added += 1;
         } else {
             done.known += 1;
         }
-        for (rule, count) in answer.redacted {
+        for (rule, count) in answer.redacted.into_iter().filter(|_| !answer.is_repeat) {
             *done.redacted.entry(rule).or_default() += count;
         }
         Ok(())

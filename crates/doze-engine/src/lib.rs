@@ -172,7 +172,8 @@ impl Engine {
             dreaming: Mutex::new(()),
             freed: AtomicBool::new(false),
             started_at: now,
-            activity: Mutex::new(now),
+            // A start is nobody at work.
+            activity: Mutex::new(Timestamp::UNIX_EPOCH),
         };
         Ok(Self { inner: Arc::new(inner) })
     }

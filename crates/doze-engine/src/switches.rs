@@ -7,6 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{Engine, EngineError};
 
 const PAUSED: &str = "paused_until";
+/// The pauses of the past and the one that runs, so that what was said in one is not taken in later.
+const PAUSES: &str = "pauses";
+/// Pauses that are remembered, the newest.
+const MAX_PAUSES: usize = 200;
 /// The longest pause that has an end: a year. Without an end it lasts until `resume`.
 const MAX_PAUSE_SECONDS: u64 = 366 * 24 * 3600;
 
@@ -24,14 +28,36 @@ impl Engine {
             }
         };
         let value = until.to_string().into_bytes();
-        self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Setting, PAUSED, value))?;
+        let mut pauses = self.ended_pauses(owner)?;
+        pauses.push((self.now(), until));
+        let set = ChangeSet::new(owner.clone()).put_aux(Family::Setting, PAUSED, value);
+        self.store().apply(set.put_aux(Family::Setting, PAUSES, written(&pauses)))?;
         Ok(until)
+    }
+
+    /// When doze was paused: from, until.
+    pub(crate) fn pauses(&self, owner: &OwnerId) -> Result<Vec<(Timestamp, Timestamp)>, EngineError> {
+        let value = self.store().snapshot()?.aux(owner, Family::Setting, PAUSES)?;
+        Ok(value.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    /// Those, with the one that runs ended now.
+    fn ended_pauses(&self, owner: &OwnerId) -> Result<Vec<(Timestamp, Timestamp)>, EngineError> {
+        let now = self.now();
+        let mut pauses = self.pauses(owner)?;
+        if let Some((_, until)) = pauses.last_mut() {
+            *until = now.min(*until);
+        }
+        let surplus = pauses.len().saturating_sub(MAX_PAUSES - 1);
+        Ok(pauses.split_off(surplus))
     }
 
     /// Ends a pause; nothing happens when there is none.
     pub fn resume(&self, owner: &OwnerId) -> Result<(), EngineError> {
         if self.paused_until(owner)?.is_some() {
-            self.store().apply(ChangeSet::new(owner.clone()).delete_aux(Family::Setting, PAUSED))?;
+            let set = ChangeSet::new(owner.clone()).delete_aux(Family::Setting, PAUSED);
+            let pauses = written(&self.ended_pauses(owner)?);
+            self.store().apply(set.put_aux(Family::Setting, PAUSES, pauses))?;
         }
         Ok(())
     }
@@ -42,4 +68,8 @@ impl Engine {
         let until = value.and_then(|bytes| String::from_utf8(bytes).ok()?.parse::<Timestamp>().ok());
         Ok(until.filter(|until| *until > self.now()))
     }
+}
+
+fn written(pauses: &[(Timestamp, Timestamp)]) -> Vec<u8> {
+    serde_json::to_vec(pauses).unwrap_or_default()
 }

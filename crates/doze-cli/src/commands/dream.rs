@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Only the project of this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "project")]
     cwd: Option<PathBuf>,
+    /// Also read sessions that ended this many days ago, instead of 30 at most
+    #[arg(long, value_name = "DAYS")]
+    max_age: Option<u32>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -65,8 +68,10 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
     match args.command {
         None => {
             let cwd = args.cwd.as_deref().map(app::absolute).transpose()?;
-            let params =
-                json!({"mode": args.mode, "project": args.project, "cwd": cwd, "dry_run": args.dry_run});
+            let params = json!({
+                "mode": args.mode, "project": args.project, "cwd": cwd, "dry_run": args.dry_run,
+                "max_age_days": args.max_age,
+            });
             let sign = app.bar(1).with_message("dreaming …");
             let answer = app.call_within(app::LONG, method::DREAM_RUN, params)?;
             sign.finish_and_clear();

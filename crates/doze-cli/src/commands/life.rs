@@ -17,6 +17,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
 use super::draw::ago;
+use super::upkeep::pause_ends;
 use crate::app::{self, App};
 use crate::daemon;
 use crate::error::{CommandError, CommandResult};
@@ -205,8 +206,10 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
         screen.line(screen.red(&one_line(trouble)))?;
     }
     if let Some(until) = &status.paused_until {
-        let until = ago(now, until).unwrap_or_default();
-        screen.line(format!("paused, goes on {until}; sooner with  doze resume"))?;
+        screen.line(match pause_ends(now, until) {
+            Some(until) => format!("paused, goes on {until}; sooner with  doze resume"),
+            None => "paused until  doze resume".to_owned(),
+        })?;
     }
     let well = if trouble.is_none() { "is well" } else { "runs" };
     screen.line(one_line(&format!("dozed {} {well}: {knows} · {next}", status.version)))?;

@@ -81,9 +81,13 @@ pub(super) fn some(list: Vec<String>) -> Option<Vec<String>> {
 }
 
 /// Shows a text for an agent, alone; that there is none goes to stderr.
-fn text(app: &App, answer: &Value) -> CommandResult {
+fn text(app: &mut App, answer: &Value) -> CommandResult {
     let exit = app.show(answer, |screen, answer: &RecallText| draw::text(screen, &answer.text))?;
     if exit == Exit::Nothing && !app.is_json() {
+        let state = app.call(method::STATUS, json!({})).unwrap_or_default();
+        if state["paused_until"].is_string() {
+            return Err(CommandError::new(exit, "doze is paused, so nothing is told").hint("go on: doze resume"));
+        }
         return Err(CommandError::new(exit, "there is nothing to tell here yet")
             .hint("agents fill it as they work, or you with  doze remember …  or  doze import"));
     }

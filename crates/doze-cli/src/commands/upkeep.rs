@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, CommandFactory};
 use clap_complete::Shell;
 use doze_protocol::system::{BackupAnswer, PauseAnswer, Span};
 use doze_protocol::{Exit, method};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::Cli;
@@ -21,12 +22,17 @@ pub(crate) struct PauseArgs {
     duration: Option<Span>,
 }
 
+/// When a pause ends by itself, in words; `None` for one that lasts until it is ended.
+pub(super) fn pause_ends(now: Timestamp, until: &str) -> Option<String> {
+    let is_endless = until.parse::<Timestamp>().is_ok_and(|until| until == Timestamp::MAX);
+    if is_endless { None } else { ago(now, until) }
+}
+
 /// `doze pause`.
 pub(crate) fn pause(app: &mut App, args: &PauseArgs) -> CommandResult {
     let answer = app.call(method::PAUSE, json!({"for": args.duration.map(|span| span.seconds)}))?;
     app.show(&answer, |screen, answer: &PauseAnswer| {
-        let until = answer.paused_until.as_deref().and_then(|until| ago(app::now(), until));
-        screen.line(match until {
+        screen.line(match answer.paused_until.as_deref().and_then(|until| pause_ends(app::now(), until)) {
             Some(until) => format!("nothing is learned for now; it goes on {until}, or with  doze resume"),
             None => "nothing is learned until  doze resume".to_owned(),
         })?;

@@ -41,8 +41,8 @@ pub(super) struct Intake {
 impl Intake {
     /// Cleans what a request brings. A run that brings only its output has it stored as an answer, so that what is
     /// learned from it has a source.
-    pub(super) fn of(request: &CommitRequest, now: Timestamp, changes: &mut Changes) -> Self {
-        let mut gate = Gate { changes, latest: latest(now) };
+    pub(super) fn of(request: &CommitRequest, admission: &Admission, changes: &mut Changes) -> Self {
+        let mut gate = Gate { changes, admission };
         let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
         let skipped = (request.events.len() - events.len()) as u64;
         let summary =
@@ -77,28 +77,42 @@ impl Intake {
 }
 
 /// One event, fit to be stored; `None` when nothing worth storing is left.
-pub(super) fn clean_event(event: &Event, now: Timestamp, changes: &mut Changes) -> Option<Event> {
-    Gate { changes, latest: latest(now) }.event(event)
+pub(super) fn clean_event(event: &Event, admission: &Admission, changes: &mut Changes) -> Option<Event> {
+    Gate { changes, admission }.event(event)
+}
+
+/// Which events may come in, by their time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Admission {
+    /// An event that claims to be later is one without a time.
+    latest: Timestamp,
+    /// What happened within these, both ends included, was said while doze was paused.
+    pauses: Vec<(Timestamp, Timestamp)>,
+}
+
+impl Admission {
+    /// A day ahead is still believed: clocks differ, but nothing happens next year.
+    pub(super) fn new(now: Timestamp, pauses: Vec<(Timestamp, Timestamp)>) -> Self {
+        Self { latest: now.checked_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX), pauses }
+    }
+
+    fn was_paused(&self, at: Timestamp) -> bool {
+        self.pauses.iter().any(|(from, until)| (*from..=*until).contains(&at))
+    }
 }
 
 struct Gate<'a> {
     changes: &'a mut Changes,
-    /// An event that claims to be later is one without a time.
-    latest: Timestamp,
-}
-
-/// A day ahead: clocks differ, but nothing happens next year.
-fn latest(now: Timestamp) -> Timestamp {
-    now.checked_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX)
+    admission: &'a Admission,
 }
 
 impl Gate<'_> {
     fn event(&mut self, event: &Event) -> Option<Event> {
-        if event.origin == Origin::Injected {
+        if event.origin == Origin::Injected || event.at.is_some_and(|at| self.admission.was_paused(at)) {
             return None;
         }
         let mut out = event.clone();
-        out.at = event.at.filter(|at| *at <= self.latest);
+        out.at = event.at.filter(|at| *at <= self.admission.latest);
         out.text = match event.kind {
             EventKind::Prompt | EventKind::Answer | EventKind::Notice => self.said(&event.text),
             _ => self.text(&event.text, MAX_TEXT),

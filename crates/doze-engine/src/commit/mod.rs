@@ -130,6 +130,8 @@ pub struct CommitAnswer {
     pub cut: u64,
     /// `queued`, `off` or `skipped: <reason>`.
     pub extraction: String,
+    /// The commit had been taken in before: this is what was answered then, and nothing changed.
+    pub is_repeat: bool,
 }
 
 /// What an append did; told when it is durable.
@@ -182,7 +184,7 @@ impl Engine {
         }
         let place = self.place_of_commit(owner, &request, true)?;
         let work = Work { engine: self, owner, place: &place, request: &request };
-        let intake = Intake::of(&request, self.now(), &mut changes);
+        let intake = Intake::of(&request, &self.admission(owner)?, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             session.task = intake.task.clone().or(session.task);
@@ -207,11 +209,12 @@ impl Engine {
         check(&request)?;
         self.note_activity();
         if let Some(reason) = self.capture_refusal(owner, &request)? {
+            self.skip_transcript(owner, &request)?;
             return Ok(nothing_kept(request.session, self.store().seq(), &reason));
         }
         let place = self.place_of_commit(owner, &request, true)?;
         let commit_id = commit_id(&request);
-        if let Some(answer) = self.answered(owner, &request, &commit_id, &place)? {
+        if let Some(answer) = self.answered(&self.store().snapshot()?, owner, &request, &commit_id, &place)? {
             return Ok(answer);
         }
         let mut changes = Changes::default();
@@ -220,11 +223,23 @@ impl Engine {
         if request.transcript.is_some() {
             tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut changes)?;
         }
-        let mut intake = Intake::of(&request, self.now(), &mut changes);
+        let mut intake = Intake::of(&request, &self.admission(owner)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work { engine: self, owner, place: &place, request: &request };
-        let (seq, (facts, events, summary, extraction)) =
-            work.retry(|snapshot| work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes))?;
+        let (seq, done) = work.retry(|snapshot| {
+            // The same commit may have been taken in by another call since: it counts once.
+            match self.answered(snapshot, owner, &request, &commit_id, &place)? {
+                Some(answer) => Ok((None, Err(answer))),
+                None => {
+                    let (set, done) = work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes)?;
+                    Ok((set, Ok(done)))
+                }
+            }
+        })?;
+        let (facts, events, summary, extraction) = match done {
+            Ok(done) => done,
+            Err(answer) => return Ok(answer),
+        };
         Ok(CommitAnswer {
             session: request.session.clone(),
             project: place.id().map(ToString::to_string),
@@ -235,6 +250,7 @@ impl Engine {
             redacted: changes.redacted,
             cut: changes.cut,
             extraction,
+            is_repeat: false,
         })
     }
 
@@ -277,12 +293,12 @@ impl Engine {
 
     fn answered(
         &self,
+        snapshot: &Snapshot,
         owner: &OwnerId,
         request: &CommitRequest,
         commit_id: &str,
         place: &Resolved,
     ) -> Result<Option<CommitAnswer>, EngineError> {
-        let snapshot = self.store().snapshot()?;
         let key = session_key(request);
         let Some(bytes) = snapshot.aux(owner, Family::Receipt, &receipt_key(&key, commit_id))? else {
             return Ok(None);
@@ -300,6 +316,7 @@ impl Engine {
             redacted: receipt.redacted,
             cut: receipt.cut,
             extraction: receipt.extraction,
+            is_repeat: true,
         }))
     }
 }
@@ -660,5 +677,6 @@ fn nothing_kept(session: String, seq: u64, reason: &str) -> CommitAnswer {
         redacted: BTreeMap::new(),
         cut: 0,
         extraction: format!("skipped: {reason}"),
+        is_repeat: false,
     }
 }

@@ -56,12 +56,12 @@ impl Engine {
     ) -> Result<Preview, EngineError> {
         let cannot = || EngineError::new(Problem::Invalid, format!("cannot read the session file {path}"));
         let file = open_regular(Path::new(path)).map_err(|error| cannot().caused_by(error))?;
-        let now = self.now();
+        let admission = super::intake::Admission::new(self.now(), Vec::new());
         let mut events = Vec::new();
         let mut ignored = super::intake::Changes::default();
         let mut keep = |event: Event| {
             if with_events && events.len() < MAX_EVENTS {
-                events.extend(super::intake::clean_event(&event, now, &mut ignored));
+                events.extend(super::intake::clean_event(&event, &admission, &mut ignored));
             }
         };
         let mut report =

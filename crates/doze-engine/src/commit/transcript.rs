@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use doze_core::facts::FactCandidate;
 use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
 use doze_core::redact;
-use doze_store::{Family, session_aux_key};
+use doze_store::{ChangeSet, Family, session_aux_key};
 use doze_transcript::{Cursor, Detected, Format, HEAD_BYTES, Limits, ReadError, detect, read};
 
 use jiff::Timestamp;
 
-use super::intake::{Changes, clean_event};
+use super::intake::{Admission, Changes, clean_event};
 use super::learn::dated_facts;
 use super::{CommitRequest, EventCounts, Work, session_key};
 use crate::files::open_regular;
@@ -69,10 +69,10 @@ impl Engine {
         })?;
         let format = request.transcript.as_ref().and_then(|transcript| transcript.format.as_deref());
         let file = of_format(file, format, &path)?;
-        let cursor_key = session_aux_key(&session_key(request), &safe_name(&path.to_string_lossy()));
-        let before = self.store().snapshot()?.aux(owner, Family::Cursor, &cursor_key)?;
-        let before: Option<Cursor> = before.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let (cursor_key, before) = self.cursor(owner, request, &path)?;
+        let admission = self.admission(owner)?;
         let mut pieces = Pieces {
+            admission: &admission,
             engine: self,
             owner,
             place,
@@ -102,13 +102,13 @@ impl Engine {
         };
         let mut cursor = report.cursor;
         if let Some(answer) =
-            cursor.release_answer().and_then(|event| clean_event(&event, self.now(), changes))
+            cursor.release_answer().and_then(|event| clean_event(&event, &admission, changes))
         {
             events.push(answer);
         }
         if request.end == SessionEnd::Session {
             let calls = cursor.release_calls();
-            events.extend(calls.iter().filter_map(|event| clean_event(event, self.now(), changes)));
+            events.extend(calls.iter().filter_map(|event| clean_event(event, &admission, changes)));
         }
         // What waits for the rest of the file is kept too, and was never an event that would have been cleaned.
         cursor.rewrite(&mut |text| redact::redact(text).text.into_owned());
@@ -128,8 +128,45 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Reads past what a file holds now without keeping anything: what was said while nothing is captured must not come
+    /// in with the first commit afterwards.
+    pub(super) fn skip_transcript(&self, owner: &OwnerId, request: &CommitRequest) -> Result<(), EngineError> {
+        let Some(transcript) = &request.transcript else { return Ok(()) };
+        let Some(path) = found(&transcript.path, &request.session) else { return Ok(()) };
+        let Ok(file) = open_regular(&path) else { return Ok(()) };
+        let (key, before) = self.cursor(owner, request, &path)?;
+        let Ok(report) = read(file, before, &Limits::default(), &mut |_| {}) else { return Ok(()) };
+        let mut cursor = report.cursor;
+        cursor.release_answer();
+        cursor.release_calls();
+        cursor.rewrite(&mut |text| redact::redact(text).text.into_owned());
+        let value = serde_json::to_vec(&cursor).unwrap_or_default();
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Cursor, key, value))?;
+        Ok(())
+    }
+
+    /// Under which name a file's cursor is kept, and how far the file was read.
+    fn cursor(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+        path: &Path,
+    ) -> Result<(String, Option<Cursor>), EngineError> {
+        let key = session_aux_key(&session_key(request), &safe_name(&path.to_string_lossy()));
+        let before = self.store().snapshot()?.aux(owner, Family::Cursor, &key)?;
+        Ok((key, before.and_then(|bytes| serde_json::from_slice(&bytes).ok())))
+    }
+
+    /// Which events may come in now.
+    pub(super) fn admission(&self, owner: &OwnerId) -> Result<Admission, EngineError> {
+        Ok(Admission::new(self.now(), self.pauses(owner)?))
+    }
+}
+
 /// Events on their way into the store.
 struct Pieces<'a> {
+    admission: &'a Admission,
     engine: &'a Engine,
     owner: &'a OwnerId,
     place: &'a Resolved,
@@ -147,7 +184,7 @@ impl Pieces<'_> {
         if self.failed.is_some() {
             return;
         }
-        let Some(event) = clean_event(&event, self.engine.now(), self.changes) else {
+        let Some(event) = clean_event(&event, self.admission, self.changes) else {
             self.counts.skipped += 1;
             return;
         };

@@ -12,7 +12,7 @@ use doze_dream::{
     candidates, choose, plan, retry_after, taken_back,
 };
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::DreamRequest;
 use super::state::{Checkpoint, SWEEP_STATE, Yielded, day_of, is_in, session_record};
@@ -28,6 +28,8 @@ const MAX_SKIPPED_TOLD: usize = 20;
 /// Findings left alone that a journal lists, and characters of their titles.
 const MAX_LEFT_ALONE_TOLD: usize = 50;
 const MAX_TITLE_TOLD: usize = 120;
+/// Longer ago than any session.
+const EVER_DAYS: u32 = 3650;
 /// Dreams the journal keeps.
 const MAX_DREAMS: usize = 500;
 
@@ -51,6 +53,11 @@ impl Engine {
             None => self.switches().schedule.modes,
         };
         let chosen = self.chosen(owner, &modes, project.as_ref(), request)?;
+        let hint = if chosen.is_empty() && request.by_hand {
+            self.too_old(owner, project.as_ref(), request)?
+        } else {
+            String::new()
+        };
         let mut sessions = Vec::new();
         let mut readings = Vec::new();
         let (mut skipped, mut told) = (0, Vec::new());
@@ -100,7 +107,7 @@ impl Engine {
             started_at,
             ended_at: started_at,
             result: DreamResult::Nothing,
-            reason: String::new(),
+            reason: hint,
             sessions,
             changes: Vec::new(),
             left_alone: Vec::new(),
@@ -108,6 +115,31 @@ impl Engine {
             undo_left: Vec::new(),
         };
         self.finish(owner, dream, &readings, project.as_ref())
+    }
+
+    /// What to say of unread sessions that are older than a sweep looks back.
+    fn too_old(
+        &self,
+        owner: &OwnerId,
+        project: Option<&ProjectId>,
+        request: &DreamRequest,
+    ) -> Result<String, EngineError> {
+        let days = request.max_age_days.unwrap_or(Caps::default().max_age_days);
+        let snapshot = self.store().snapshot()?;
+        let states = self.session_states(&snapshot, owner, EVER_DAYS)?;
+        let older = states
+            .iter()
+            .filter(|state| is_in(&state.session, project) && state.done_rounds < state.session.rounds)
+            .filter(|state| {
+                let age = self.now().duration_since(state.session.last_event_at);
+                age > SignedDuration::from_hours(24 * i64::from(days))
+            })
+            .count();
+        if older == 0 {
+            return Ok(String::new());
+        }
+        let sessions = text::count(older as u64, "unread session");
+        Ok(format!("; older than {days} days: {sessions}, read with  doze dream --max-age {EVER_DAYS}"))
     }
 
     fn chosen(
@@ -272,6 +304,7 @@ impl Engine {
         readings: &[Reading],
         project: Option<&ProjectId>,
     ) -> Result<Dream, EngineError> {
+        let hint = std::mem::take(&mut dream.reason);
         for _ in 0..PLAN_RETRIES {
             let snapshot = self.store().snapshot()?;
             let mut state = self.sweep_state(&snapshot, owner)?;
@@ -281,7 +314,7 @@ impl Engine {
             let made = self.plan(&snapshot, owner, readings, &scopes, &state, &taken)?;
             dream.ended_at = self.now();
             dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
-            dream.reason = reason(readings.len(), &made);
+            dream.reason = reason(readings.len(), &made) + &hint;
             dream.changes = made.changes.clone();
             dream.left_alone = made.left_alone.iter().take(MAX_LEFT_ALONE_TOLD).map(told_of).collect();
             if dream.dry_run {

@@ -91,6 +91,11 @@ impl Kit {
         hits.into_iter().map(|hit| hit.memory.body).collect()
     }
 
+    /// The clock that the engine reads.
+    pub(crate) fn engine_time(&self) -> Timestamp {
+        doze_engine::Environment::now(&*self.clock)
+    }
+
     pub(crate) fn pass(&self, time: SignedDuration) {
         self.clock.advance(time);
     }

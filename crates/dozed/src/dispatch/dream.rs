@@ -60,8 +60,10 @@ impl Dispatch {
 
     pub(super) fn dream_undo(&self, params: Value) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
+        // Undoing is never a guess: the newest dream may be another one by now.
         let id = self.dream_id(params.id)?;
-        let undone = self.engine.undo_dream(&self.owner, id.as_ref()).map_err(told)?;
+        let id = id.ok_or_else(|| WireError::invalid("id", "expected the id of a dream"))?;
+        let undone = self.engine.undo_dream(&self.owner, Some(&id)).map_err(told)?;
         answer(&UndoAnswer {
             id: undone.id.to_string(),
             undone_at: undone.undone_at.map(|at| at.to_string()),
