@@ -86,7 +86,9 @@ fn text(app: &mut App, answer: &Value) -> CommandResult {
     if exit == Exit::Nothing && !app.is_json() {
         let state = app.call(method::STATUS, json!({})).unwrap_or_default();
         if state["paused_until"].is_string() {
-            return Err(CommandError::new(exit, "doze is paused, so nothing is told").hint("go on: doze resume"));
+            return Err(
+                CommandError::new(exit, "doze is paused, so nothing is told").hint("go on: doze resume")
+            );
         }
         return Err(CommandError::new(exit, "there is nothing to tell here yet")
             .hint("agents fill it as they work, or you with  doze remember …  or  doze import"));

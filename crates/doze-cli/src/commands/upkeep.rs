@@ -32,10 +32,14 @@ pub(super) fn pause_ends(now: Timestamp, until: &str) -> Option<String> {
 pub(crate) fn pause(app: &mut App, args: &PauseArgs) -> CommandResult {
     let answer = app.call(method::PAUSE, json!({"for": args.duration.map(|span| span.seconds)}))?;
     app.show(&answer, |screen, answer: &PauseAnswer| {
-        screen.line(match answer.paused_until.as_deref().and_then(|until| pause_ends(app::now(), until)) {
-            Some(until) => format!("nothing is learned for now; it goes on {until}, or with  doze resume"),
-            None => "nothing is learned until  doze resume".to_owned(),
-        })?;
+        screen.line(
+            match answer.paused_until.as_deref().and_then(|until| pause_ends(app::now(), until)) {
+                Some(until) => {
+                    format!("nothing is learned for now; it goes on {until}, or with  doze resume")
+                }
+                None => "nothing is learned until  doze resume".to_owned(),
+            },
+        )?;
         Ok(Exit::Done)
     })
 }

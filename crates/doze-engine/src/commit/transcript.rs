@@ -131,7 +131,11 @@ impl Engine {
 impl Engine {
     /// Reads past what a file holds now without keeping anything: what was said while nothing is captured must not come
     /// in with the first commit afterwards.
-    pub(super) fn skip_transcript(&self, owner: &OwnerId, request: &CommitRequest) -> Result<(), EngineError> {
+    pub(super) fn skip_transcript(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+    ) -> Result<(), EngineError> {
         let Some(transcript) = &request.transcript else { return Ok(()) };
         let Some(path) = found(&transcript.path, &request.session) else { return Ok(()) };
         let Ok(file) = open_regular(&path) else { return Ok(()) };

@@ -336,7 +336,7 @@ impl Engine {
             set = set
                 .put_aux(Family::Setting, SWEEP_STATE, serde_json::to_vec(&state).unwrap_or_default())
                 .put_dream(dream.clone());
-            for old in journal.into_iter().skip(MAX_DREAMS) {
+            for old in journal.into_iter().skip(MAX_DREAMS - 1) {
                 set = set.delete_dream(old.id);
             }
             drop(snapshot);

@@ -28,7 +28,12 @@ fn the_office_lists_an_agents_30_newest_sessions() {
         request.end = SessionEnd::Session;
         kit.commit(request);
     }
-    let request = |office| SessionListRequest { reader: reader(&cwd, "alex"), office, limit: 100, ..Default::default() };
+    let request = |office| SessionListRequest {
+        reader: reader(&cwd, "alex"),
+        office,
+        limit: 100,
+        ..Default::default()
+    };
     let names = |office| -> Vec<String> {
         let page = kit.engine.sessions(&kit.owner, &request(office)).unwrap();
         page.items.into_iter().map(|session| session.key.session).collect()
@@ -43,7 +48,8 @@ fn a_discussion_teaches_nothing_now_or_in_a_dream() {
     let learned = |kind| {
         let kit = Kit::new();
         let cwd = kit.project("shop");
-        let mut request = turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository."));
+        let mut request =
+            turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository."));
         request.kind = Some(kind);
         request.end = SessionEnd::Session;
         let at_once = kit.commit(request).facts;
@@ -63,10 +69,14 @@ fn reading_searching_and_showing_change_no_memory() {
     assert!(!before.is_empty());
     for _ in 0..3 {
         kit.pass(SignedDuration::from_hours(5));
-        let search = SearchRequest { reader: reader(&cwd, "b"), query: "seeds".into(), ..Default::default() };
+        let search = SearchRequest { reader: reader(&cwd, "a"), query: "seeds".into(), ..Default::default() };
         assert!(!kit.engine.search(&kit.owner, &search).unwrap().hits.is_empty());
-        let brief =
-            BriefRequest { reader: reader(&cwd, "b"), session: Some("t".into()), inject: true, ..Default::default() };
+        let brief = BriefRequest {
+            reader: reader(&cwd, "a"),
+            session: Some("t".into()),
+            inject: true,
+            ..Default::default()
+        };
         kit.engine.brief(&kit.owner, &brief).unwrap();
         for memory in &before {
             kit.engine.memory(&kit.owner, &memory.id).unwrap();
@@ -83,7 +93,7 @@ fn the_journal_keeps_the_last_500_dreams() {
         kit.pass(SignedDuration::from_secs(1));
         kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
     }
-    let kept = kit.engine.dreams(&kit.owner, 1000).unwrap();
+    let kept = kit.engine.dream_log(&kit.owner, 1000, None).unwrap().items;
     assert_eq!(kept.len(), 500);
     assert!(kept.windows(2).all(|pair| pair[0].started_at > pair[1].started_at), "the newest ones");
 }
@@ -127,7 +137,8 @@ fn what_was_said_while_paused_does_not_come_in_afterwards() {
         let path = kit.path("session.jsonl");
         let stop = || {
             let mut request = turn("s", "a", &cwd, vec![]);
-            request.transcript = Some(TranscriptRef { path: path.to_string_lossy().into_owned(), format: None });
+            request.transcript =
+                Some(TranscriptRef { path: path.to_string_lossy().into_owned(), format: None });
             kit.commit(request)
         };
         let add = |id: &str, text: &str| {

@@ -373,6 +373,9 @@ fn a_file_is_private_opened_once_copied_and_compacted() {
 
     let copy = folder.path().join("copy.redb");
     std::fs::write(&copy, "in the way").unwrap();
+    store.backup(&copy).unwrap_err();
+    assert_eq!(std::fs::read(&copy).unwrap(), b"in the way");
+    std::fs::remove_file(&copy).unwrap();
     store.backup(&copy).unwrap();
     assert!(store.backup(&folder.path().join("nowhere/copy.redb")).is_err());
     let seq = store.seq();
