@@ -11,7 +11,7 @@ use crate::text::regex;
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
+        r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpass\b|\bpw\b|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
         r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app|recovery|pre-?shared|pairing|storage|wallet|unlock|backup)[_ -]?key|",
         r"\b_auth\b)|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
     ))
@@ -20,6 +20,20 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
 /// `name: Type = "value"` in the languages that put types there.
 static TYPED: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^(?-u:[:]?\s?[&A-Za-z][A-Za-z0-9_<>&' \[\].?|]{0,40}?\s?=\s?[bfr@]?["'`])"#));
+
+/// `"name": "DB_PASSWORD", "value": "…"`, also over a line end.
+static VALUE_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^\\{0,3}["'`]?(?-u:[ \t]{0,8},?(?:[ \t\r\n]|\\n){0,40}\\{0,3}["']?(?i:value)\\{0,3}["']?[ \t]{0,8}[:=])"#,
+    )
+});
+
+/// The value stands below its name: a block (`|`, `>-`) or a list of YAML.
+static BELOW: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?-u:[ \t]{0,8}(?:(?P<block>[|>][+-]?[0-9]?[+-]?)[ \t]{0,8}\r?\n(?P<indent>[ \t]{1,40})|\r?\n[ \t]{0,40}(?P<list>-)[ \t]{1,8}))",
+    )
+});
 
 /// Longest value that is read to find its closing quote.
 const LONGEST: usize = 4096;
@@ -32,7 +46,9 @@ pub(super) fn find(text: &str) -> Vec<Found> {
         let Some(name) = Name::around(text, word.range()) else { continue };
         from = name.range.end.max(from);
         let Some((value, style)) = value_behind(text, &name) else { continue };
-        if is_secret(&text[name.range.clone()], &text[value.clone()], name.promise, style) {
+        if name.may_have(text, &text[value.clone()])
+            && is_secret(&text[name.range.clone()], &text[value.clone()], name.promise, style)
+        {
             from = value.end;
             found.push(Found { range: value, rule: "secret" });
         }
@@ -47,6 +63,24 @@ struct Name {
 }
 
 impl Name {
+    /// `pass: 12` counts tests, `pass: fast` names a stage: behind the short words only what no word is, and behind
+    /// `pass` only where it begins something.
+    fn may_have(&self, text: &str, value: &str) -> bool {
+        let name = &text[self.range.clone()];
+        let is_pass = name.eq_ignore_ascii_case("pass");
+        if !is_pass && !name.eq_ignore_ascii_case("pw") || text[self.range.end..].starts_with('=') {
+            return true;
+        }
+        let before = text[..self.range.start].trim_end_matches(' ');
+        let begins =
+            starts_line(text, self.range.start) || before.ends_with(['"', '\'', ',', ';', '{', '(', '/']);
+        // `--- PASS: TestName2`: a test runner speaks.
+        (!is_pass || begins && name != "PASS")
+            && value.len() >= 6
+            && value.bytes().any(|b| b.is_ascii_alphabetic())
+            && value.bytes().any(|b| b.is_ascii_digit())
+    }
+
     /// The whole name round a telling word; `None` where the rest of it says that no secret follows.
     fn around(text: &str, word: Range<usize>) -> Option<Self> {
         const LONGEST_NAME: usize = 64;
@@ -211,9 +245,10 @@ fn is_other_thing(word: &str, tail: &str, name: &str) -> bool {
 fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
-    let blank = |i: usize| {
-        bytes[i.min(bytes.len())..].iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count()
-    };
+    let blank = |i: usize| blank(text, i.min(bytes.len()));
+    if let Some(key) = VALUE_KEY.find(&text[name.range.end..]) {
+        return read(text, name.range.end + key.end(), name, true);
+    }
     let mut i = name.range.end;
     // What closes the name: quotes, also escaped, an index, emphasis.
     while matches!(at(i), b'"' | b'\'' | b'`' | b'\\' | b']' | b'*') && i < name.range.end + 8 {
@@ -234,17 +269,10 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
     if let Some(typed) = TYPED.find(rest).filter(|_| !closed && (rest.starts_with(':') || gap > 0)) {
         return read(text, i + gap + typed.end() - 1, name, false);
     }
-    if closed
-        && (rest.starts_with("value=")
-            || rest.starts_with("value: ")
-            || rest.starts_with(", value: ")
-            || rest.starts_with(", \"value\": "))
-    {
-        let eq = rest.find(['=', ':'])?;
-        let eq = if rest.starts_with(", \"value\"") { rest.find(": ")? } else { eq };
-        return read(text, i + gap + eq + 1, name, false);
+    if let Some(encoded) = url_encoded(text, i + gap) {
+        return Some((encoded, Style::Tight));
     }
-    for separator in [":=", "=>", "：", "＝", "=", ":"] {
+    for separator in [":=", "=>", "->", "→", "：", "＝", "=", ":"] {
         let Some(behind) = rest.strip_prefix(separator) else { continue };
         if behind.starts_with('=')
             || (separator == ":" && behind.starts_with(':'))
@@ -255,6 +283,9 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
         let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
         if separator == ":" && digits > 0 && behind[digits..].starts_with(':') {
             return None; // `tests/password.rs:12:`: a place in a file.
+        }
+        if let Some(below) = below(text, text.len() - behind.len()) {
+            return Some(below);
         }
         let tight = separator == "=" && gap == 0 && !behind.starts_with([' ', '\t']);
         return read(text, text.len() - behind.len(), name, tight);
@@ -278,12 +309,65 @@ fn value_behind(text: &str, name: &Name) -> Option<(Range<usize>, Style)> {
     said(text, i + gap)
 }
 
+/// `password%3Dvalue`, `%22password%22%3A%22value%22`.
+fn url_encoded(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].strip_prefix("%22").unwrap_or(&text[at..]);
+    let value = ["%3D", "%3d", "%3A", "%3a"].iter().find_map(|mark| rest.strip_prefix(mark))?;
+    let value = value.strip_prefix("%20").unwrap_or(value);
+    let value = value.strip_prefix("%22").unwrap_or(value);
+    let start = text.len() - value.len();
+    let length = bounded(text, start, |b| is_end(b) || matches!(b, b'&' | b',' | b';' | b')'));
+    let value = &text[start..start + length];
+    let end = ["%26", "%22", "%2C", "%2c", "%7D", "%7d", "%0A", "%0a"]
+        .iter()
+        .filter_map(|mark| value.find(mark))
+        .min()
+        .unwrap_or(length);
+    Some(start..start + end)
+}
+
+/// A block or a list below a name: all its lines, or all its items that are a single word.
+fn below(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
+    const MOST_LINES: usize = 64;
+    let head = BELOW.captures(&text[at..])?;
+    let start = at + head.get(0)?.end();
+    let indent = head.name("indent").map_or("", |indent| indent.as_str());
+    let is_list = head.name("list").is_some();
+    let (mut next, mut end) = (start, start);
+    for line in text[start..].split_inclusive('\n').take(MOST_LINES) {
+        let content = line.trim_end();
+        let belongs = match (next == start, is_list) {
+            (true, _) => !content.is_empty(),
+            (false, false) => content.starts_with(indent),
+            (false, true) => content.trim_start().starts_with("- "),
+        };
+        let word = content.trim_start().trim_start_matches("- ").trim_matches(['"', '\'']);
+        let is_item = !word.contains([' ', ':']) && word.bytes().any(|b| b.is_ascii_digit());
+        if !belongs || is_list && !is_item || next - start > LONGEST {
+            break;
+        }
+        end = next + content.len();
+        next += line.len();
+    }
+    let style = if is_list { Style::Loose { alone: false } } else { Style::Quoted };
+    (end > start).then_some((start..end, style))
+}
+
+/// White space before a value, that which breaks no line and that of wide scripts included.
+fn blank(text: &str, at: usize) -> usize {
+    let is_blank = |c: &char| matches!(c, ' ' | '\t' | '\u{a0}' | '\u{202f}' | '\u{2007}' | '\u{3000}');
+    text[at..].chars().take(16).take_while(is_blank).map(char::len_utf8).sum()
+}
+
 /// `the password is hunter2`, `密码是 hunter2`: only what cannot be a word of the sentence.
 fn said(text: &str, at: usize) -> Option<(Range<usize>, Style)> {
     let rest = &text[at..];
-    let verb = ["is ", "was ", "为", "為", "是", "は", "는 ", "은 ", "это "]
-        .iter()
-        .find(|verb| rest.starts_with(**verb))?;
+    let verb = [
+        "is ", "was ", "is:", "was:", "lautet ", "lautet:", "ist ", "ist:", "est ", "es ", "为", "為", "是",
+        "は", "는 ", "은 ", "это ",
+    ]
+    .iter()
+    .find(|verb| rest.starts_with(**verb))?;
     let behind = rest[verb.len()..].trim_start_matches([' ', ':', '：', '"', '\'', '`', '「', '“']);
     let start = text.len() - behind.len();
     let length = bounded(text, start, |b| {
@@ -308,8 +392,13 @@ fn is_netrc(text: &str, name: usize) -> bool {
 /// Reads a value from `at`, past blanks and an opening quote.
 fn read(text: &str, at: usize, name: &Name, tight: bool) -> Option<(Range<usize>, Style)> {
     let bytes = text.as_bytes();
-    let blank = bytes.get(at..)?.iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count();
-    let mut start = at + blank;
+    let mut start = at + blank(text, at);
+    // An array with one secret, or the first of several.
+    let inner = text[start..].strip_prefix('[').map(|inner| inner.trim_start_matches([' ', '\n', '\r']));
+    let array = inner.filter(|inner| inner.starts_with(['"', '\'', '\\']));
+    if let Some(inner) = array {
+        start = text.len() - inner.len();
+    }
     // String prefixes of some languages, and the CJK quotes.
     if matches!(bytes.get(start..start + 2), Some([b'b' | b'f' | b'r' | b'u' | b'@', b'"' | b'\''])) {
         start += 1;
@@ -325,12 +414,21 @@ fn read(text: &str, at: usize, name: &Name, tight: bool) -> Option<(Range<usize>
             return Some((begin..begin + length.min(inner.len()), Style::Quoted));
         }
     }
+    for fence in ["\"\"\"", "'''"] {
+        let Some(inner) = text[start..].strip_prefix(fence) else { continue };
+        let begin = text.len() - inner.len();
+        let length = bounded(text, begin, |_| false);
+        let length = text[begin..begin + length].find(fence).unwrap_or(length);
+        return Some((begin..begin + length, Style::Quoted));
+    }
     let slashes = bytes[start..].iter().take(8).take_while(|b| **b == b'\\').count();
     let quote = bytes.get(start + slashes).copied().filter(|b| matches!(b, b'"' | b'\'' | b'`'));
     if let Some(quote) = quote {
         let begin = start + slashes + 1;
         if let Some(end) = closing_quote(text, begin, quote, slashes) {
-            return Some((begin..end, Style::Quoted));
+            // A list behind `secret:` or `token:` mostly names things.
+            let is_named = array.is_some() && name.promise != Promise::Password;
+            return Some((begin..end, if is_named { Style::Loose { alone: false } } else { Style::Quoted }));
         }
         // Cut off before its closing quote.
         let length = bounded(text, begin, |b| b.is_ascii_whitespace() || b == quote);

@@ -12,7 +12,7 @@ use crate::text::regex;
 
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: -u | --user[ =]|sshpass | -p)",
+        r#"://|(?i-u:bearer|basic|authorization|cookie|[?&](?:sig|x-amz-signature|x-goog-signature)=|accountkey=|sharedaccesskey=)|(?-u: --?pass(?:in|out)? pass:| -a | -u | --user[ =]|sshpass | -p|"auth\\*"[ \t\n]{0,16}:[ \t]{0,4}\\*")"#,
     )
 });
 
@@ -30,6 +30,13 @@ pub(super) fn find(text: &str) -> Vec<Found> {
                 user_option(text, mark.end()).map(|range| (range, "url-credentials"))
             }
             " -p" => password_option(text, mark.start(), mark.end()).map(|range| (range, "secret")),
+            " -a " => redis_option(text, mark.start(), mark.end()).map(|range| (range, "secret")),
+            option if option.ends_with(" pass:") => {
+                password_at(text, mark.end()).map(|range| (range, "secret"))
+            }
+            auth if auth.starts_with("\"auth") => {
+                docker_auth(text, mark.end()).map(|range| (range, "registry-auth"))
+            }
             "sshpass " => sshpass(text, mark.end()).map(|range| (range, "secret")),
             word => match word.to_ascii_lowercase().as_str() {
                 "bearer" if starts_word(text, mark.start()) => {
@@ -137,6 +144,25 @@ fn password_option(text: &str, option: usize, at: usize) -> Option<Range<usize>>
         spaced && !text[at..].trim_start_matches(' ').starts_with(['-', '<', '>', '|', '&', ';', '\n']);
     let asks = if spaced { has(b"login") || argument && (mysql || has(b"psql") && !is_port) } else { mysql };
     if asks { password_at(text, at) } else { None }
+}
+
+/// `redis-cli -a password`.
+fn redis_option(text: &str, option: usize, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[option.saturating_sub(120)..option];
+    let line = before.rsplit(|b| *b == b'\n').next().unwrap_or(before);
+    let is_redis = [b"redis-cli" as &[u8], b"valkey-cli"]
+        .iter()
+        .any(|client| line.windows(client.len()).any(|window| window == *client));
+    if is_redis { password_at(text, at) } else { None }
+}
+
+/// `"auth": "…"` in a registry's configuration: user and password in base64.
+fn docker_auth(text: &str, at: usize) -> Option<Range<usize>> {
+    let length = take(text, at, LONGEST, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    let value = &text[at..at + length];
+    let closes = text[at + length..].starts_with(['"', '\\']);
+    let is_base64 = length >= 8 && length % 4 == 0 && value.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+    (is_base64 && closes).then_some(at..at + length)
 }
 
 fn sshpass(text: &str, at: usize) -> Option<Range<usize>> {

@@ -187,10 +187,16 @@ pub(super) fn find(text: &str) -> Vec<Found> {
             "/api/webhooks/" | "hooks.slack.com/services/" | "hooks.slack.com/workflows/" => {
                 webhook(text, hit.start(), hit.end())
             }
-            _ if starts_word(text, hit.start()) || hit.start() == last_end => {
-                key_end(text, hit.end(), chars, len).map(|end| hit.start()..end)
+            _ => {
+                let begins = starts_word(text, hit.start())
+                    || hit.start() == last_end
+                    || is_certain(prefix, &text[hit.end()..], chars);
+                begins
+                    .then(|| key_end(text, hit.end(), chars, len))
+                    .flatten()
+                    .map(|end| if WRAPPED.contains(&rule) { next_line(text, end, chars) } else { end })
+                    .map(|end| hit.start()..end)
             }
-            _ => None,
         };
         let Some(range) = range else { continue };
         if is_placeholder(&text[hit.end()..range.end])
@@ -211,14 +217,61 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// Whether a word may start here: not behind a letter or digit, unless those are an escape such as `\n`.
+/// Rules whose keys are so long that terminals and mails break them.
+const WRAPPED: &[&str] = &["anthropic", "openai", "openrouter", "slack", "pypi", "sendgrid"];
+
+/// Shortest rest of a broken key.
+const SHORTEST_REST: usize = 8;
+
+/// Where a key that its line end breaks goes on: in the next line, which holds nothing else.
+fn next_line(text: &str, end: usize, chars: Chars) -> usize {
+    let rest = &text[end..];
+    let Some(next) = rest.strip_prefix('\n').or_else(|| rest.strip_prefix("\r\n")) else { return end };
+    let start = text.len() - next.len();
+    let length = run(text, start, chars);
+    let line = &text[start..start + length];
+    let closes = next[length..].chars().next().is_none_or(|c| matches!(c, '\n' | '\r' | '"' | '\'' | '`'));
+    let is_key = PREFIXES.find(line).is_some_and(|prefix| prefix.start() == 0);
+    let fits = length >= SHORTEST_REST && line.bytes().any(|b| b.is_ascii_digit()) && closes && !is_key;
+    if fits { start + length } else { end }
+}
+
+/// Prefixes that say it also in the middle of a word: longer than a syllable, and closed by a mark.
+fn is_certain(prefix: &str, body: &str, chars: Chars) -> bool {
+    const LOOKED_AT: usize = 64;
+    let length = body.bytes().take(LOOKED_AT).take_while(|b| chars.has(*b)).count();
+    let body = &body[..length];
+    let random = |part: &str| {
+        part.len() >= 16
+            && part.bytes().any(|b| b.is_ascii_digit())
+            && part.bytes().any(|b| b.is_ascii_alphabetic())
+    };
+    prefix.len() >= 4 && prefix.ends_with(['_', '-']) && body.split(['-', '_', '.']).any(random)
+}
+
+/// Whether a word may start here: not behind a letter or digit, unless those are an escape: `\n`, `%3D`, `\u0022`,
+/// the colour of a terminal.
 pub(super) fn starts_word(text: &str, at: usize) -> bool {
     let before = &text.as_bytes()[..at];
+    let hex = u8::is_ascii_hexdigit;
     match before {
         [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', a, b] if hex(a) && hex(b) => true,
+        [.., b'\\', b'x', a, b] if hex(a) && hex(b) => true,
+        [.., b'\\', b'u', a, b, c, d] if [a, b, c, d].into_iter().all(hex) => true,
+        [colour @ .., b'm'] if is_colour(colour) => true,
         [.., last] => !last.is_ascii_alphanumeric(),
         [] => true,
     }
+}
+
+/// `[31;1` behind an escape character, raw or written out: `\u001b`, `\x1b`, `\033`, `\e`.
+fn is_colour(before: &[u8]) -> bool {
+    let digits = before.iter().rev().take(20).take_while(|b| b.is_ascii_digit() || **b == b';').count();
+    let Some(escape) = before[..before.len() - digits].strip_suffix(b"[") else { return false };
+    [b"\x1b" as &[u8], b"u001b", b"u001B", b"x1b", b"x1B", b"033", b"\\e"]
+        .iter()
+        .any(|end| escape.ends_with(end))
 }
 
 fn run(text: &str, at: usize, chars: Chars) -> usize {

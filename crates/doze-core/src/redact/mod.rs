@@ -36,13 +36,24 @@ struct Found {
 /// A replacement can lay bare a neighbour that was no word of its own before; such chains are short.
 const ROUNDS: usize = 8;
 
-/// Replaces every secret in `text`. Doing it again changes nothing. Invisible characters hide no secret: where one is
-/// found they are dropped from the whole text.
+/// Replaces every secret in `text`. Doing it again changes nothing. Invisible characters hide no secret, whether they
+/// split one or glue it to the word before it: where one is found they are dropped from the whole text.
 pub fn redact(text: &str) -> Redacted<'_> {
     match visible(text) {
         Cow::Borrowed(text) => redact_visible(text),
         Cow::Owned(seen) => {
-            let Redacted { text: out, hits } = redact_visible(&seen);
+            let whole = redact_visible(&seen);
+            // To the rules an invisible character is the border of a word.
+            let split = redact_visible(text);
+            let count = |redacted: &Redacted<'_>| redacted.hits.values().sum::<u64>();
+            let Redacted { text: out, hits } = if count(&split) > count(&whole) {
+                let dropped = visible(&split.text).into_owned();
+                let mut again = redact_visible(&dropped);
+                split.hits.into_iter().for_each(|(rule, n)| *again.hits.entry(rule).or_default() += n);
+                Redacted { text: Cow::Owned(again.text.into_owned()), hits: again.hits }
+            } else {
+                whole
+            };
             let text = if hits.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(out.into_owned()) };
             Redacted { text, hits }
         }

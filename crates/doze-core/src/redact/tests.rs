@@ -535,6 +535,91 @@ fn invisible_characters_hide_no_secret() {
 }
 
 #[test]
+fn escapes_glue_and_line_ends_hide_no_key() {
+    let (token, b) = (key(&["gh", "p_", &body(36)]), body(80));
+    let ant = key(&["sk-", "ant-api03-", &b[..40]]);
+    let aws = key(&["AK", "IA", &upper(16)]);
+    let rows = [
+        (format!("\\u001b[31m{token}\\u001b[0m"), "\\u001b[31m[redacted:github]\\u001b[0m".to_owned()),
+        (format!("\u{1b}[1;31m{token}\u{1b}[0m"), "\u{1b}[1;31m[redacted:github]\u{1b}[0m".into()),
+        (format!("\\x1b[31m{aws}"), "\\x1b[31m[redacted:aws-key]".into()),
+        (format!("x%3D{aws}"), "x%3D[redacted:aws-key]".into()),
+        (format!("token%3D{token}"), "token%3D[redacted:github]".into()),
+        (format!("\\u0022{token}\\u0022"), "\\u0022[redacted:github]\\u0022".into()),
+        (format!("s-1{token}"), "s-1[redacted:github]".into()),
+        (format!("key{ant}"), "key[redacted:anthropic]".into()),
+        (format!("{ant}\n{}\nnext", &b[..30]), "[redacted:anthropic]\nnext".into()),
+        (format!("{ant}\r\n{}", &b[..30]), "[redacted:anthropic]".into()),
+        (
+            format!("{ant}\nThe next line with 12345678"),
+            "[redacted:anthropic]\nThe next line with 12345678".into(),
+        ),
+        (format!("{ant}\n{ant}\n"), "[redacted:anthropic]\n[redacted:anthropic]\n".into()),
+        (format!("{}\n{}\n", key(&["sk-", "proj-", &b[..40]]), &b[..20]), "[redacted:openai]\n".into()),
+        (format!("tok\u{200b}{token}"), "tok[redacted:github]".into()),
+        (format!("tok\u{200b}{aws}"), "tok[redacted:aws-key]".into()),
+    ];
+    assert_rows(rows.map(|(text, expected)| (text, expected.into())));
+    for text in ["mypypi-mirror-2024-of-the-company", "taskrunner-1-of-many-words", "atglpat-less words"] {
+        assert_eq!(redact(text).text, text);
+    }
+}
+
+#[test]
+fn values_stand_in_many_places() {
+    let table = [
+        ("password%3Dhunter2%26x", "password%3D[redacted:secret]%26x"),
+        ("%22password%22%3A%22hunter2%22", "%22password%22%3A%22[redacted:secret]%22"),
+        (
+            r#"{"name":"DB_PASSWORD","value":"hunter2"}"#,
+            r#"{"name":"DB_PASSWORD","value":"[redacted:secret]"}"#,
+        ),
+        (
+            r#"{\"name\":\"DB_PASSWORD\",\"value\":\"hunter2\"}"#,
+            r#"{\"name\":\"DB_PASSWORD\",\"value\":\"[redacted:secret]\"}"#,
+        ),
+        ("- name: DB_PASSWORD\n  value: changeme\n", "- name: DB_PASSWORD\n  value: [redacted:secret]\n"),
+        (
+            "- name: DB_PASSWORD\n  value: \"changeme\"\n",
+            "- name: DB_PASSWORD\n  value: \"[redacted:secret]\"\n",
+        ),
+        ("password: |\n  changeme\nnext: 1", "password: |\n  [redacted:secret]\nnext: 1"),
+        ("password: >-\n  hunter2\n  more\nnext: 1", "password: >-\n  [redacted:secret]\nnext: 1"),
+        ("password:\n- hunter2\n- name: x", "password:\n- [redacted:secret]\n- name: x"),
+        ("\"password\": [\"changeme\"]", "\"password\": [\"[redacted:secret]\"]"),
+        ("password = \"\"\"changeme\"\"\"", "password = \"\"\"[redacted:secret]\"\"\""),
+        ("Password is: hunter2", "Password is: [redacted:secret]"),
+        ("Das Passwort lautet hunter2.", "Das Passwort lautet [redacted:secret]."),
+        ("pw: hunter2", "pw: [redacted:secret]"),
+        ("pass: hunter2", "pass: [redacted:secret]"),
+        ("password -> hunter2", "password -> [redacted:secret]"),
+        ("password\u{a0}=\u{a0}hunter2", "password\u{a0}=\u{a0}[redacted:secret]"),
+        ("openssl rsa -passin pass:hunter2 -in k", "openssl rsa -passin pass:[redacted:secret] -in k"),
+        ("redis-cli -h db -a hunter2 ping", "redis-cli -h db -a [redacted:secret] ping"),
+        (
+            r#"{"auths":{"r":{"auth":"dXNlcjpwYXNz"}}}"#,
+            r#"{"auths":{"r":{"auth":"[redacted:registry-auth]"}}}"#,
+        ),
+    ];
+    assert_rows(table.map(|(text, expected)| (text.to_owned(), expected.into())));
+    let named = [
+        "password:\n- at least eight characters\n- one digit",
+        "password:\n- username",
+        "first pass: parse2trees",
+        "pass: 120, fail: 3",
+        "--- PASS: TestTranscript2AtUuid (0.00s)",
+        "pass: quickly over it",
+        "scopes for the token: [\"read\", \"write\"]",
+        "ls -a src",
+        "\"auth\": \"required\"",
+        "name: DB_PASSWORD\nvalue: ${DB_PASSWORD}",
+        "the password is: required",
+        "password -> string",
+    ];
+    assert_rows(named.map(|text| (text.to_owned(), text.into())));
+}
+
+#[test]
 fn hostile_text_takes_linear_time() {
     let n = 300_000;
     for unit in [
@@ -571,6 +656,14 @@ fn hostile_text_takes_linear_time() {
         "recovery codes:\n",
         "recovery codes: a1b2c3 ",
         "\u{200b}a",
+        "xpypi-",
+        "password:\n- a1\n",
+        "password: |\n a",
+        "password: [\"",
+        "password=\"\"\"",
+        "password\",",
+        "password%3D",
+        "sk-ant-a1a1a1a1a1a1a1a1a1\n",
     ] {
         let text = unit.repeat(n / unit.len());
         let started = std::time::Instant::now();
