@@ -86,18 +86,18 @@ pub(super) fn clean_event(event: &Event, admission: &Admission, changes: &mut Ch
 pub(super) struct Admission {
     /// An event that claims to be later is one without a time.
     latest: Timestamp,
-    /// What happened within these, both ends included, was said while doze was paused.
-    pauses: Vec<(Timestamp, Timestamp)>,
+    /// What happened within these, both ends included, was said while doze was paused, or was forgotten.
+    closed: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Admission {
     /// A day ahead is still believed: clocks differ, but nothing happens next year.
-    pub(super) fn new(now: Timestamp, pauses: Vec<(Timestamp, Timestamp)>) -> Self {
-        Self { latest: now.checked_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX), pauses }
+    pub(super) fn new(now: Timestamp, closed: Vec<(Timestamp, Timestamp)>) -> Self {
+        Self { latest: now.checked_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX), closed }
     }
 
-    fn was_paused(&self, at: Timestamp) -> bool {
-        self.pauses.iter().any(|(from, until)| (*from..=*until).contains(&at))
+    fn is_closed(&self, at: Timestamp) -> bool {
+        self.closed.iter().any(|(from, until)| (*from..=*until).contains(&at))
     }
 }
 
@@ -108,7 +108,7 @@ struct Gate<'a> {
 
 impl Gate<'_> {
     fn event(&mut self, event: &Event) -> Option<Event> {
-        if event.origin == Origin::Injected || event.at.is_some_and(|at| self.admission.was_paused(at)) {
+        if event.origin == Origin::Injected || event.at.is_some_and(|at| self.admission.is_closed(at)) {
             return None;
         }
         let mut out = event.clone();

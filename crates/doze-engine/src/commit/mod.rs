@@ -184,7 +184,7 @@ impl Engine {
         }
         let place = self.place_of_commit(owner, &request, true)?;
         let work = Work { engine: self, owner, place: &place, request: &request };
-        let intake = Intake::of(&request, &self.admission(owner)?, &mut changes);
+        let intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             session.task = intake.task.clone().or(session.task);
@@ -223,7 +223,7 @@ impl Engine {
         if request.transcript.is_some() {
             tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut changes)?;
         }
-        let mut intake = Intake::of(&request, &self.admission(owner)?, &mut changes);
+        let mut intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work { engine: self, owner, place: &place, request: &request };
         let (seq, done) = work.retry(|snapshot| {

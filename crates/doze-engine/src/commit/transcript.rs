@@ -70,7 +70,7 @@ impl Engine {
         let format = request.transcript.as_ref().and_then(|transcript| transcript.format.as_deref());
         let file = of_format(file, format, &path)?;
         let (cursor_key, before) = self.cursor(owner, request, &path)?;
-        let admission = self.admission(owner)?;
+        let admission = self.admission(owner, &request.session)?;
         let mut pieces = Pieces {
             admission: &admission,
             engine: self,
@@ -162,9 +162,12 @@ impl Engine {
         Ok((key, before.and_then(|bytes| serde_json::from_slice(&bytes).ok())))
     }
 
-    /// Which events may come in now.
-    pub(super) fn admission(&self, owner: &OwnerId) -> Result<Admission, EngineError> {
-        Ok(Admission::new(self.now(), self.pauses(owner)?))
+    /// Which events may come into a session now: none from a pause, and none that was forgotten with it.
+    pub(super) fn admission(&self, owner: &OwnerId, session: &str) -> Result<Admission, EngineError> {
+        let mut closed = self.pauses(owner)?;
+        let forgotten = self.session_forgotten_at(&self.store().snapshot()?, owner, session)?;
+        closed.extend(forgotten.map(|at| (Timestamp::MIN, at)));
+        Ok(Admission::new(self.now(), closed))
     }
 }
 

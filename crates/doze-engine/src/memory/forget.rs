@@ -120,13 +120,14 @@ impl Engine {
         session: &str,
         memories: bool,
     ) -> Result<Forgotten, EngineError> {
+        self.mint_tombstone_key(owner)?;
         self.decide(&format!("session {session} keeps changing"), |snapshot| {
             let sessions = snapshot.sessions_named(owner, session)?;
             if sessions.is_empty() {
                 return Err(EngineError::not_found("session", session));
             }
             let mut forgotten = Forgotten::default();
-            let mut set = ChangeSet::new(owner.clone());
+            let mut set = self.bury_session(snapshot, ChangeSet::new(owner.clone()), session)?;
             if memories {
                 let learned = learned_from(snapshot, owner, session)?;
                 forgotten.memories = learned.len() as u64;
@@ -227,8 +228,8 @@ impl Engine {
     }
 
     fn forget_all(&self, owner: &OwnerId) -> Result<Forgotten, EngineError> {
-        let mut forgotten = Forgotten::default();
-        forgotten.memories = self.forget_memories(owner, &|_| true)?.ids.len() as u64;
+        let memories = self.forget_memories(owner, &|_| true)?.ids.len() as u64;
+        let mut forgotten = Forgotten { memories, ..Forgotten::default() };
         self.forget_sessions(owner, &SessionFilter::default(), &mut forgotten)?;
         let snapshot = self.store().snapshot()?;
         let mut set = ChangeSet::new(owner.clone());

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use doze_core::model::OwnerId;
 use doze_core::text::normalise_words;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, EngineError};
@@ -24,31 +25,80 @@ impl Engine {
         Ok(snapshot.aux(owner, Family::Tombstone, &keyed_hash(&key, text))?.is_some())
     }
 
+    /// Until when a session's events were forgotten with it: neither its file nor its next commit brings them back.
+    pub(crate) fn session_forgotten_at(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &str,
+    ) -> Result<Option<Timestamp>, EngineError> {
+        let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(None) };
+        let at = snapshot.aux(owner, Family::Tombstone, &session_hash(&key, session))?;
+        Ok(at.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()))
+    }
+
+    /// Makes sure that there is a key, so that one set can bury a session and its memories.
+    pub(super) fn mint_tombstone_key(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        if self.store().snapshot()?.aux(owner, Family::Setting, KEY)?.is_some() {
+            return Ok(());
+        }
+        self.decide("others keep forgetting", |snapshot| {
+            Ok((self.tombstone_key(snapshot, ChangeSet::new(owner.clone()))?.0, ()))
+        })
+    }
+
+    /// Adds the tombstone of a session to a change set. The key must be there, see [`Self::mint_tombstone_key`].
+    pub(super) fn bury_session(
+        &self,
+        snapshot: &Snapshot,
+        set: ChangeSet,
+        session: &str,
+    ) -> Result<ChangeSet, EngineError> {
+        let (set, key) = self.tombstone_key(snapshot, set)?;
+        let at = self.now().to_string().into_bytes();
+        Ok(set.put_aux(Family::Tombstone, session_hash(&key, session), at))
+    }
+
+    /// The key, minted in this set when there is none yet.
+    fn tombstone_key(
+        &self,
+        snapshot: &Snapshot,
+        set: ChangeSet,
+    ) -> Result<(ChangeSet, Vec<u8>), EngineError> {
+        if let Some(key) = snapshot.aux(&set.owner, Family::Setting, KEY)? {
+            return Ok((set, key));
+        }
+        let key = [self.random(), self.random(), self.random()].concat();
+        // Two first forgets at once must not each write a key: the tombstones of one would mean nothing.
+        let subject = Subject::Aux(Family::Setting, KEY.to_owned());
+        Ok((set.expect_seen(snapshot, subject)?.put_aux(Family::Setting, KEY, key.clone()), key))
+    }
+
     /// Adds tombstones for texts to a change set, which may be refused because the key was written meanwhile.
     pub(super) fn bury(
         &self,
         snapshot: &Snapshot,
-        mut set: ChangeSet,
+        set: ChangeSet,
         texts: &BTreeSet<String>,
     ) -> Result<ChangeSet, EngineError> {
         if texts.is_empty() {
             return Ok(set);
         }
-        let key = match snapshot.aux(&set.owner, Family::Setting, KEY)? {
-            Some(key) => key,
-            None => {
-                let key = [self.random(), self.random(), self.random()].concat();
-                // Two first forgets at once must not each write a key: the tombstones of one would mean nothing.
-                let subject = Subject::Aux(Family::Setting, KEY.to_owned());
-                set = set.expect_seen(snapshot, subject)?.put_aux(Family::Setting, KEY, key.clone());
-                key
-            }
-        };
+        let (mut set, key) = self.tombstone_key(snapshot, set)?;
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {
             set = set.put_aux(Family::Tombstone, keyed_hash(&key, text), Vec::new());
         }
         Ok(set)
     }
+}
+
+/// SHA-256 over the key and a session's name.
+fn session_hash(key: &[u8], session: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update(b"\0session\0");
+    hash.update(session.as_bytes());
+    doze_core::model::hex(&hash.finalize())
 }
 
 /// SHA-256 over the key and the sorted words of a text.

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use doze_core::model::{Event, Memory, SessionEnd, SessionKind, Tokens};
 use doze_engine::{
-    BriefRequest, DreamRequest, ImportRequest, ListRequest, SearchRequest, SessionListRequest, StatusFilter,
-    TranscriptRef,
+    BriefRequest, DreamRequest, Forget, ImportRequest, ListRequest, SearchRequest, SessionListRequest,
+    StatusFilter, TranscriptRef,
 };
 use jiff::SignedDuration;
 
@@ -189,4 +189,31 @@ fn a_dream_by_hand_tells_of_sessions_that_are_too_old_for_it() {
     assert!(dream.reason.contains("older than 30 days: 1 unread session"), "{}", dream.reason);
     let far = DreamRequest { max_age_days: Some(3650), ..by_hand };
     assert_eq!(kit.engine.dream(&kit.owner, &far).unwrap().sessions.len(), 1);
+}
+
+#[test]
+fn a_forgotten_session_does_not_come_back_with_its_file() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let path = kit.path("session.jsonl");
+    let add = |id: &str, text: &str| {
+        let mut file = std::fs::File::options().create(true).append(true).open(&path).unwrap();
+        file.write_all(line(&kit, id, text).as_bytes()).unwrap();
+    };
+    let commit = |session: &str| {
+        let mut request = turn(session, "a", &cwd, vec![]);
+        request.transcript = Some(TranscriptRef { path: path.to_string_lossy().into_owned(), format: None });
+        kit.commit(request).events.new
+    };
+    add("u1", "the wedding is on Friday");
+    assert_eq!(commit("s"), 1);
+    let what = Forget::Session { session: "s".into(), memories: true };
+    kit.engine.forget(&kit.owner, &what, true).unwrap();
+    kit.pass(SignedDuration::from_mins(1));
+    assert_eq!(commit("s"), 0);
+    let import = ImportRequest { path: path.to_string_lossy().into_owned(), ..Default::default() };
+    kit.engine.import(&kit.owner, &import).unwrap();
+    assert!(kit.engine.session(&kit.owner, "s", None).map_or(0, |session| session.event_count) == 0);
+    add("u2", "Now the seed script");
+    assert_eq!(commit("s"), 1, "what comes later is kept");
 }
