@@ -33,6 +33,9 @@ const FILES_GONE_FACTOR: f64 = 0.25;
 
 /// `default`: the share of the normalised BM25 score in the fused one; the rest is cosine. To be tuned by evaluation.
 const LEXICAL_SHARE: f64 = 0.6;
+/// `default`: the least cosine of a hit that no word found. Measured with the built-in model: questions and memories that
+/// have nothing to do with each other stand at 0.14 and below, with few exceptions; paraphrases start at 0.18.
+const SEMANTIC_FLOOR: f64 = 0.15;
 /// `default`: how much of a score depends on confidence. Small, so that it settles near-ties and no more.
 const CONFIDENCE_SHARE: f64 = 0.10;
 /// `default`: how much of a score depends on age.
@@ -133,7 +136,7 @@ pub fn rank(profile: Profile, candidates: Vec<Candidate>, now: Timestamp, limit:
             let ranked = Ranked { id: candidate.id.clone(), score: explain.score(), explain };
             (candidate, ranked)
         })
-        .filter(|(_, ranked)| ranked.explain.fused > 0.0)
+        .filter(|(candidate, ranked)| ranked.explain.fused > 0.0 && is_near(profile, candidate))
         .collect();
     scored.sort_by(|(a, x), (b, y)| {
         compare(x.score, y.score)
@@ -154,6 +157,13 @@ pub fn rank(profile: Profile, candidates: Vec<Candidate>, now: Timestamp, limit:
         .map(|(_, ranked)| ranked)
         .take(limit)
         .collect()
+}
+
+/// S1.28 knows no least similarity; ours does, so that a question about nothing in here finds nothing.
+fn is_near(profile: Profile, candidate: &Candidate) -> bool {
+    profile != Profile::Default
+        || candidate.lexical.is_some()
+        || candidate.semantic.is_some_and(|found| found.score >= SEMANTIC_FLOOR)
 }
 
 /// Greater first; a score that is not a number counts as the worst.
@@ -275,6 +285,19 @@ mod tests {
 
     fn ids(ranked: &[Ranked]) -> Vec<&str> {
         ranked.iter().map(|hit| hit.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_no_word_found_must_be_near() {
+        let near = |id: &str, score: f64| Candidate {
+            semantic: Some(Found { rank: 1, score }),
+            ..candidate(id, Kind::Fact, 0.6, 0, None, None)
+        };
+        let worded = Candidate { lexical: Some(Found { rank: 1, score: 3.0 }), ..near("worded", 0.02) };
+        let all = vec![near("far", 0.14), near("near", 0.18), worded];
+        assert_eq!(ids(&rank(Profile::Default, all.clone(), now(), 8)), ["worded", "near"]);
+        assert_eq!(rank(Profile::Default, vec![near("far", 0.14)], now(), 8), []);
+        assert_eq!(rank(Profile::OpenOrc, all, now(), 8).len(), 3, "S1.28 has no least similarity");
     }
 
     #[test]

@@ -24,7 +24,6 @@ mod upkeep;
 mod work;
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -143,8 +142,6 @@ struct Inner {
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
-    /// Something was deleted since the store was last compacted.
-    freed: AtomicBool,
     started_at: Timestamp,
     activity: Mutex<Timestamp>,
 }
@@ -170,7 +167,6 @@ impl Engine {
             folders: project::Cache::default(),
             index,
             dreaming: Mutex::new(()),
-            freed: AtomicBool::new(false),
             started_at: now,
             // A start is nobody at work.
             activity: Mutex::new(Timestamp::UNIX_EPOCH),

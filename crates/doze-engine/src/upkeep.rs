@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use doze_core::model::{MemoryId, OwnerId, Session, hex};
 use doze_store::{BackupError, ChangeSet, Changed, Family, LoggedChange, Subject};
@@ -13,10 +12,13 @@ use crate::{Engine, EngineError, Problem};
 
 /// Injections, and lines of them, that are remembered.
 const MAX_INJECTIONS: usize = 2_000;
-const MAX_SHOWN_LINES: usize = 50_000;
+const MAX_SHOWN_LINES: usize = 200_000;
 /// Work states that are kept, and how long after they were told last.
 const MAX_WORKS: usize = 5_000;
 const MAX_WORK_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// The setting that says that a compaction is due.
+const FREED: &str = "compaction_due";
 
 /// A backup that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,15 +142,28 @@ impl Engine {
         let dropped = self.shorten_history(owner)?;
         self.shorten_shown(owner)?;
         self.drop_old_works(owner)?;
-        if dropped > 0 || self.inner.freed.load(Ordering::Acquire) {
+        if dropped > 0 || self.owes_compaction(owner)? {
             match self.store().compact() {
-                Ok(_) => self.inner.freed.store(false, Ordering::Release),
+                Ok(_) => {
+                    self.store().apply(ChangeSet::new(owner.clone()).delete_aux(Family::Setting, FREED))?;
+                }
                 Err(error) => {
                     tracing::debug!(%error, "the store was not compacted; the next quiet time tries again")
                 }
             }
         }
         Ok(dropped)
+    }
+
+    /// Notes that something was deleted whose pages still hold its words: they go with the compaction that follows when
+    /// idle, also after a restart.
+    pub(crate) fn owe_compaction(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Setting, FREED, Vec::new()))?;
+        Ok(())
+    }
+
+    fn owes_compaction(&self, owner: &OwnerId) -> Result<bool, EngineError> {
+        Ok(self.store().snapshot()?.aux(owner, Family::Setting, FREED)?.is_some())
     }
 
     /// Drops the work states nobody has told anything of for long, and beyond a number the oldest.

@@ -199,6 +199,9 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
     let next = match (status.dream.running, status.dream.next.as_deref().and_then(|next| ago(now, next))) {
         (true, _) => "dreaming now".to_owned(),
         (false, Some(next)) => format!("next dream {next}"),
+        (false, None) if status.dream.why_not.as_deref().is_some_and(|why| why.starts_with("dream.cron")) => {
+            "dreams by the clock (dream.cron)".to_owned()
+        }
         (false, None) => "no dream planned".to_owned(),
     };
     let trouble = trouble(status);

@@ -97,12 +97,13 @@ impl Engine {
         pinned: bool,
         by_person: bool,
     ) -> Result<Memory, EngineError> {
+        if !by_person {
+            // What is pinned is beyond the reach of agents and dreams: an agent could lock anything away.
+            return Err(EngineError::refused("only a person pins or unpins a memory"));
+        }
         self.change_memory(owner, id, |_, mut memory| {
-            if !pinned {
-                refuse_if_protected(&memory, by_person)?;
-            }
             memory.pinned = pinned;
-            vouch(&mut memory, by_person && pinned);
+            vouch(&mut memory, pinned);
             Ok(put(owner, memory))
         })
     }

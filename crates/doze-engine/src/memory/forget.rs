@@ -2,7 +2,6 @@
 //! come back (`R8`).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::atomic::Ordering;
 
 use doze_core::model::{Event, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
 use doze_core::text;
@@ -53,7 +52,7 @@ pub struct Forgotten {
 impl Engine {
     /// Deletes for good. A person's call in every case; agents may not delete what a person wrote.
     pub fn forget(&self, owner: &OwnerId, what: &Forget, by_person: bool) -> Result<Forgotten, EngineError> {
-        self.inner.freed.store(true, Ordering::Release);
+        self.owe_compaction(owner)?;
         match what {
             Forget::Memory(id) => self.forget_memory(owner, id, by_person),
             _ if !by_person => {

@@ -64,11 +64,12 @@ fn undo_takes_back_all_that_nobody_changed_since_and_tells_the_rest() {
     assert_eq!((undone.confirmed_since, undone.left), (vec![id], vec![]));
     assert_eq!(all(&kit), before);
 
-    // Taken up by a person: theirs. The rest goes, and it too once they let go of it.
+    // An agent cannot lock anything away; taken up by a person it is theirs. The rest goes.
     let (kit, before, dream) = learnt();
     assert!(dream.changes.len() > 1, "{dream:?}");
     let id = dream.changes[0].after.id.clone();
-    kit.engine.pin(&kit.owner, &id, true, false).unwrap();
+    assert_eq!(kit.engine.pin(&kit.owner, &id, true, false).unwrap_err().problem, Problem::Refused);
+    kit.engine.pin(&kit.owner, &id, true, true).unwrap();
     let undone = kit.engine.undo_dream(&kit.owner, None).unwrap();
     assert_eq!(undone.left.iter().map(|left| &left.id).collect::<Vec<_>>(), [&id]);
     assert!(undone.left[0].because.contains("pinned"), "{undone:?}");
@@ -76,9 +77,9 @@ fn undo_takes_back_all_that_nobody_changed_since_and_tells_the_rest() {
     assert_eq!(kept.iter().map(|memory| &memory.id).collect::<Vec<_>>(), [&id]);
     let nothing = kit.engine.undo_dream(&kit.owner, None).unwrap();
     assert_eq!((nothing.restored.len(), nothing.left.len()), (0, 1));
-    kit.engine.pin(&kit.owner, &id, false, true).unwrap();
+    kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(id), true).unwrap();
     let rest = kit.engine.undo_dream(&kit.owner, None).unwrap();
-    assert_eq!((rest.restored, rest.left), (vec![id], vec![]));
+    assert_eq!((rest.restored, rest.left), (vec![], vec![]));
     assert_eq!(all(&kit), before);
 }
 
