@@ -52,6 +52,8 @@ pub enum Verdict {
         until: Option<Timestamp>,
         /// Why, in one sentence.
         why_not: String,
+        /// It was due and met an agent at work: the caller counts these for [`State::busy_times`].
+        busy: bool,
     },
 }
 
@@ -70,7 +72,8 @@ pub fn decide(state: &State, now: Timestamp) -> Verdict {
     }
     if state.busy {
         let pause = (BUSY_PAUSE * 2_i32.pow(state.busy_times.min(8))).min(MAX_BUSY_PAUSE);
-        return wait(later(now, pause), "an agent is at work; the sweep waits for a quiet moment".to_owned());
+        let why_not = "an agent is at work; the sweep waits for a quiet moment".to_owned();
+        return Verdict::Wait { until: later(now, pause), why_not, busy: true };
     }
     Verdict::Run
 }
@@ -118,7 +121,7 @@ fn in_words(left: SignedDuration) -> String {
 }
 
 fn wait(until: Option<Timestamp>, why_not: String) -> Verdict {
-    Verdict::Wait { until, why_not }
+    Verdict::Wait { until, why_not, busy: false }
 }
 
 fn later(time: Timestamp, pause: SignedDuration) -> Option<Timestamp> {

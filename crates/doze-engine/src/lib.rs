@@ -193,7 +193,8 @@ impl Engine {
         &self.inner.store
     }
 
-    fn now(&self) -> Timestamp {
+    /// The clock that everything here is decided by; shifted for trials.
+    pub fn now(&self) -> Timestamp {
         self.inner.environment.now()
     }
 

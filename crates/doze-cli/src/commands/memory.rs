@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args as ClapArgs, ValueEnum};
+use doze_client::Paths;
 use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
 use doze_protocol::{Exit, List, method};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use super::{draw, editor};
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::{CommandError, CommandResult};
+use crate::screen::one_line;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RememberArgs {
@@ -374,7 +376,21 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
         "human": caller::is_person(),
     });
     let answer = app.call(method::MEMORY_FORGET, params)?;
-    app.show(&answer, |screen, answer: &ForgetAnswer| draw::forgotten(screen, *answer))
+    app.show(&answer, |screen, answer: &ForgetAnswer| {
+        let exit = draw::forgotten(screen, *answer)?;
+        if let Some(folder) = backups().filter(|_| exit == Exit::Done) {
+            let folder = one_line(&folder.display().to_string());
+            screen.line(format!("backups made before still hold it: {folder}"))?;
+        }
+        Ok(exit)
+    })
+}
+
+/// The folder of the backups, if there are any: nothing in a backup is ever forgotten.
+fn backups() -> Option<PathBuf> {
+    let folder = Paths::discover().ok()?.backups();
+    let mut entries = std::fs::read_dir(&folder).ok()?;
+    entries.next().is_some().then_some(folder)
 }
 
 /// Asks whether to go on; without a terminal, or without a yes, the command ends.
@@ -392,7 +408,7 @@ pub(crate) fn confirm(question: &str) -> Result<(), CommandError> {
 /// Says in one line what was done.
 pub(super) fn done(app: &App, answer: &Value, said: &str) -> CommandResult {
     app.show(answer, |screen, _: &Value| {
-        screen.line(crate::screen::one_line(said))?;
+        screen.line(one_line(said))?;
         Ok(Exit::Done)
     })
 }

@@ -89,7 +89,7 @@ impl Engine {
         let wants_clock = switches.schedule.by_clock;
         if wants_clock && !clock_due {
             let why_not = "dream.cron says when the next sweep runs".to_owned();
-            return Ok(Verdict::Wait { until: None, why_not });
+            return Ok(Verdict::Wait { until: None, why_not, busy: false });
         }
         let verdict = schedule::decide(
             &schedule::State {
@@ -117,7 +117,7 @@ impl Engine {
         let waiting = self.waiting_sessions(&snapshot, owner)?;
         let (next, why_not) = match self.dream_verdict(owner, false, 0)? {
             Verdict::Run => (Some(self.now()), None),
-            Verdict::Wait { until, why_not } => (until, Some(why_not)),
+            Verdict::Wait { until, why_not, .. } => (until, Some(why_not)),
         };
         Ok(DreamStatus {
             last: state.last_run,

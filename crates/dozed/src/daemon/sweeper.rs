@@ -116,20 +116,20 @@ impl Loop {
                 self.tidy();
                 SHORTEST
             }
-            DreamVerdict::Wait { until, why_not } => {
+            DreamVerdict::Wait { until, why_not, busy } => {
                 debug!(why_not, "No dream now");
-                if why_not.contains("at work") {
+                if busy {
                     self.busy_times = self.busy_times.saturating_add(1);
                 } else {
                     self.tidy();
                 }
-                until.map_or(LONGEST, time_to).clamp(SHORTEST, LONGEST)
+                until.map_or(LONGEST, |until| self.time_to(until)).clamp(SHORTEST, LONGEST)
             }
         }
     }
 
     fn sweep(&self) {
-        let started = Timestamp::now();
+        let started = self.engine.now();
         match self.engine.dream(&self.owner, &DreamRequest::default()) {
             Ok(dream) => {
                 info!(
@@ -150,6 +150,10 @@ impl Loop {
 }
 
 impl Loop {
+    fn time_to(&self, until: Timestamp) -> Duration {
+        Duration::try_from(until.duration_since(self.engine.now())).unwrap_or_default()
+    }
+
     fn tidy(&self) {
         match self.engine.tidy(&self.owner) {
             Ok(0) => {}
@@ -160,8 +164,4 @@ impl Loop {
             Err(error) => warn!(error = %doze_engine::chain(&error), "The store was not tidied"),
         }
     }
-}
-
-fn time_to(until: Timestamp) -> Duration {
-    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }
