@@ -14,6 +14,11 @@ use crate::{Engine, EngineError};
 
 /// What stands where forgotten words stood.
 pub(crate) const FORGOTTEN: &str = "[forgotten]";
+/// Words that a forgotten text must have before it is looked for in what others said: fewer are said by anybody.
+const MIN_ECHO_WORDS: usize = 4;
+/// Sessions of a project that are searched for it, and events read at once.
+const MAX_ECHO_SESSIONS: usize = 1_000;
+const ECHO_PAGE: u64 = 256;
 /// Journals looked through.
 const MAX_DREAMS: usize = 1_000;
 /// Memories and sessions that go in one change set, and journals that are blanked in one.
@@ -90,7 +95,11 @@ impl Engine {
         set: ChangeSet,
         memories: &[Memory],
     ) -> Result<ChangeSet, EngineError> {
-        let (set, gone) = with_copies(snapshot, set, memories)?;
+        let (set, mut gone) = with_copies(snapshot, set, memories)?;
+        let projects: BTreeSet<_> = memories.iter().map(|memory| memory.scope.project().cloned()).collect();
+        for project in projects {
+            add_echoes(snapshot, &set.owner, project, &mut gone)?;
+        }
         let set = self.deleted(snapshot, set, &gone)?;
         let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
         Ok(set)
@@ -282,6 +291,43 @@ impl Gone {
         self.ids.extend(other.ids);
         self.texts.extend(other.texts);
     }
+}
+
+/// Adds the events of a project that say the forgotten words too: whoever repeated them, in the newest sessions.
+fn add_echoes(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    project: Option<ProjectId>,
+    gone: &mut Gone,
+) -> Result<(), EngineError> {
+    let wanted: Vec<BTreeSet<String>> = gone
+        .texts
+        .iter()
+        .map(|text| text::normalise_words(text))
+        .filter(|words| words.len() >= MIN_ECHO_WORDS)
+        .collect();
+    let says = |text: &str| {
+        text::sentences(text).into_iter().any(|sentence| {
+            let own = text::normalise_words(sentence);
+            wanted.iter().any(|words| words.is_subset(&own))
+        })
+    };
+    let filter = SessionFilter { project: Some(project), ..SessionFilter::default() };
+    let sessions = if wanted.is_empty() { 0 } else { MAX_ECHO_SESSIONS };
+    for session in snapshot.sessions(owner, &filter, None, sessions)?.items {
+        let mut start = 0;
+        while start < session.event_count {
+            let end = session.event_count.min(start + ECHO_PAGE);
+            for (ordinal, event) in snapshot.events(owner, &session.key, start..end)? {
+                let tool = event.tool.as_ref();
+                if says(&event.text) || tool.is_some_and(|tool| says(&tool.input) || says(&tool.output)) {
+                    gone.evidence.entry(session.key.session.clone()).or_default().insert(ordinal);
+                }
+            }
+            start = end;
+        }
+    }
+    Ok(())
 }
 
 /// Where copies of a memory may stand: the spaces of its project, else its own.

@@ -217,3 +217,28 @@ fn a_forgotten_session_does_not_come_back_with_its_file() {
     add("u2", "Now the seed script");
     assert_eq!(commit("s"), 1, "what comes later is kept");
 }
+
+#[test]
+fn forgotten_words_go_wherever_they_were_repeated() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn(
+        "s",
+        "a",
+        &cwd,
+        vec![prompt(1, "Remember: the zanzibar gateway needs a client certificate.")],
+    ));
+    let said = "As you said, the zanzibar gateway needs a client certificate. I will add one.";
+    kit.commit(turn("t", "b", &cwd, vec![prompt(2, "Go on"), answer(3, said)]));
+    let memory = all(&kit).into_iter().find(|memory| memory.body.contains("zanzibar")).unwrap();
+    kit.engine.forget(&kit.owner, &Forget::Memory(memory.id), true).unwrap();
+    let history = SearchRequest {
+        reader: reader(&cwd, "b"),
+        query: "zanzibar".into(),
+        history: true,
+        ..Default::default()
+    };
+    assert!(kit.engine.search(&kit.owner, &history).unwrap().hits.is_empty());
+    let other = SearchRequest { query: "go on".into(), ..history };
+    assert!(!kit.engine.search(&kit.owner, &other).unwrap().hits.is_empty(), "the rest of the session stays");
+}
