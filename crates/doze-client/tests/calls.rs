@@ -150,7 +150,7 @@ fn a_daemon_that_trickles_is_given_up_at_the_deadline() {
     let listener = UnixListener::bind(&paths.sockets[0]).unwrap();
     let handle = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Each byte arrives in time, the line never does.
+        // Each byte arrives in time, the line never does. The pause is the trickle itself: nothing waits for it.
         while stream.write_all(b" ").is_ok() {
             std::thread::sleep(Duration::from_millis(1));
         }

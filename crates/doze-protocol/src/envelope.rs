@@ -173,7 +173,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
                 at += 6;
                 kept = at;
             }
-            // Any other escape is two bytes; the digits of a plain \uXXXX hold no backslash.
+            // Any other escape is two bytes; the four digits behind a plain `\u` hold no backslash.
             _ => at += 2,
         }
     }
@@ -184,7 +184,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
     Some(mended)
 }
 
-/// The code unit of a `\uXXXX` escape that begins at `at`.
+/// The code unit of an escape (`\u` and four hex digits) that begins at `at`.
 fn escape_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + 6)?;
     let digits = std::str::from_utf8(escape.strip_prefix(b"\\u")?).ok()?;

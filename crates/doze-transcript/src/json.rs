@@ -118,7 +118,7 @@ fn mend_escapes(bytes: &mut [u8]) -> bool {
     changed
 }
 
-/// The number of a `\uXXXX` escape that begins at `at`.
+/// The number of an escape (`\u` and four hex digits) that begins at `at`.
 fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
