@@ -1,0 +1,166 @@
+//! Asks somebody for the memories of a digest, and reads the reply: an agent's command line, a model behind HTTP, or
+//! any program of the person's own. Used by run-end jobs and by dreams.
+//!
+//! It decides nothing: what is kept, merged or refused is the engine's business, and the rules that need no model live
+//! in `doze-core`. It never puts text of a session on a command line, and what it starts is gone when it answers.
+
+mod agents;
+mod find;
+mod http;
+mod program;
+mod prompt;
+pub mod reply;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use doze_core::tokens;
+
+pub use find::find;
+pub use http::{Api, Endpoint};
+pub use prompt::{Subject, prompt};
+
+/// How long an agent or a model may take (S1.13).
+pub const TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Who is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extractor {
+    /// An agent's command line, run once without tools.
+    Agent {
+        /// Which one.
+        agent: Agent,
+        /// Where its program is, see [`find`].
+        program: PathBuf,
+        /// The model it is asked to use; `None` is the agent's own choice, see [`Agent::default_model`].
+        model: Option<String>,
+    },
+    /// A model behind HTTP.
+    Http(Endpoint),
+    /// Any program: the prompt on stdin, the reply on stdout, 0 for success.
+    Command {
+        /// The program, found on the path or named by its own.
+        program: PathBuf,
+        /// What it is called with.
+        arguments: Vec<String>,
+    },
+}
+
+/// Agents that can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// OpenCode.
+    OpenCode,
+}
+
+/// What somebody replied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The reply, out of whatever envelope it came in.
+    pub text: String,
+    /// Tokens that asking cost: as told, else estimated from both texts.
+    pub tokens: u64,
+}
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The program is not there or does not start.
+    #[error("{who} cannot be run; install it or choose another extractor")]
+    NotStarted {
+        /// The program.
+        who: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// There is no room or no right for a temporary folder.
+    #[error("no temporary folder for the extractor")]
+    Folder {
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It took too long.
+    #[error("{who} did not answer within {seconds} s")]
+    TimedOut {
+        /// The program or address.
+        who: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// It ended with a failure.
+    #[error("{who} failed with {status}: {said}")]
+    Program {
+        /// The program.
+        who: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it said.
+        said: String,
+    },
+    /// A server refused or could not be reached.
+    #[error("{url}: {said}")]
+    Http {
+        /// Whom was asked.
+        url: String,
+        /// What went wrong.
+        said: String,
+    },
+    /// It answered in a form that the agent does not have.
+    #[error("{who} answered without a reply in it: {said}")]
+    NoReply {
+        /// The program or address.
+        who: String,
+        /// The start of what it said.
+        said: String,
+    },
+    /// The caller no longer wants the answer.
+    #[error("given up because extraction was switched off or doze is ending")]
+    GivenUp,
+}
+
+impl Extractor {
+    /// What it is called in a configuration, and its model, for telling people.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Agent { agent, .. } => agent.name(),
+            Self::Http(_) => "http",
+            Self::Command { .. } => "command",
+        }
+    }
+
+    /// The model it is asked for, where that is known.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            Self::Agent { agent, model, .. } => model.as_deref().or_else(|| agent.default_model()),
+            Self::Http(endpoint) => Some(&endpoint.model),
+            Self::Command { .. } => None,
+        }
+    }
+
+    /// Asks once. `gave_up` is looked at while a program runs.
+    pub fn ask(&self, prompt: &str, timeout: Duration, gave_up: &dyn Fn() -> bool) -> Result<Answer, Failure> {
+        let answer = match self {
+            Self::Agent { agent, program, model } => {
+                agents::ask(*agent, program, model.as_deref(), prompt, timeout, gave_up)?
+            }
+            Self::Http(endpoint) => http::ask(endpoint, prompt, timeout)?,
+            Self::Command { program, arguments } => {
+                let run = program::Run {
+                    program: program.clone(),
+                    arguments: arguments.iter().map(Into::into).collect(),
+                    input: prompt.to_owned(),
+                    timeout,
+                };
+                program::Said { text: run.answer(program::Folder::new()?.path(), gave_up)?, tokens: None }
+            }
+        };
+        let estimated = tokens::estimate(prompt) + tokens::estimate(&answer.text);
+        Ok(Answer { tokens: answer.tokens.unwrap_or(estimated as u64), text: answer.text })
+    }
+}

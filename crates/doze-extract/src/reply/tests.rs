@@ -1,0 +1,112 @@
+use doze_core::model::Kind;
+use proptest::prelude::*;
+
+use super::*;
+
+const WHOLE: &str = r#"{"summary":{"request":"Fix the pool","workDone":"Set forks","outcome":"done","openItems":["docs"]},"memories":[{"type":"command","title":"Run vitest with forks","body":"npx vitest --pool=forks works where threads hang","topicKey":"test/pool","files":["vitest.config.ts"],"confidence":0.8},{"type":"lesson","title":"Threads hang","body":"Native module is not thread safe","topicKey":null,"files":[],"confidence":0.5}]}"#;
+
+fn titles(text: &str) -> Vec<String> {
+    parse(text).unwrap().memories.into_iter().map(|memory| memory.title).collect()
+}
+
+#[test]
+fn a_reply_as_it_was_asked_for_is_read_whole() {
+    let reply = parse(WHOLE).unwrap();
+    let summary = reply.summary.unwrap();
+    assert_eq!((summary.request.as_str(), summary.work_done.as_str()), ("Fix the pool", "Set forks"));
+    assert_eq!((summary.outcome.as_str(), summary.open_items.as_slice()), ("done", ["docs".to_owned()].as_slice()));
+    assert_eq!(reply.memories.len(), 2);
+    let first = &reply.memories[0];
+    assert_eq!((first.kind, first.topic_key.as_deref(), first.confidence), (Kind::Command, Some("test/pool"), 0.8));
+    assert_eq!(first.files, ["vitest.config.ts"]);
+    assert_eq!((reply.memories[1].topic_key.as_deref(), reply.cut_off), (None, false));
+}
+
+#[test]
+fn what_models_put_round_it_does_not_matter() {
+    let dressed = [
+        format!("```json\n{WHOLE}\n```"),
+        format!("Sure! Here is what I {{found}} in [run 3]:\n\n{WHOLE}\n\nLet me know {{if}} more is needed."),
+        format!("<think>maybe {{\"memories\":[]}} or {{\"title\":\"a\",\"body\":\"b\"}}</think>{WHOLE}"),
+        format!("so I decide </think>\n{WHOLE}"),
+        format!("{{\"memories\":[]}}\nOn second thought:\n{WHOLE}"),
+        format!("{{\"result\": {WHOLE}}}"),
+        format!("\u{feff}{WHOLE}"),
+    ];
+    for text in dressed {
+        assert_eq!(titles(&text), ["Run vitest with forks", "Threads hang"], "{text}");
+    }
+}
+
+#[test]
+fn other_shapes_of_the_same_are_understood() {
+    let table = [
+        (r#"[{"type":"decision","title":"A","body":"b"}]"#, Kind::Decision, 0.6),
+        (r#"{"memories":[{"kind":"Env Quirk","name":"A","content":"b","confidence":"0.7"}]}"#, Kind::EnvQuirk, 0.7),
+        (r#"{"memories":{"type":"wisdom","title":"A","body":["b","c"],"confidence":7}}"#, Kind::Lesson, 1.0),
+        (r#"{"Memories":[{"TYPE":"spec","Title":"A","Body":"b","confidence":null}]}"#, Kind::Spec, 0.6),
+        (r#"{"memories":[{"type":3,"title":"A","body":"b","confidence":-2}]}"#, Kind::Lesson, 0.1),
+        (r#"{"memories":[{"type":"command","title":"A","body":"b","confidence":0.4},]}"#, Kind::Command, 0.4),
+    ];
+    for (text, kind, confidence) in table {
+        let reply = parse(text).unwrap();
+        let [only] = reply.memories.as_slice() else { panic!("{text}: {reply:?}") };
+        assert_eq!((only.kind, only.title.as_str(), only.confidence), (kind, "A", confidence), "{text}");
+    }
+    let files = r#"[{"title":"A","body":"b","files":"a.rs, b.rs","topic_key":"none"}]"#;
+    assert_eq!(parse(files).unwrap().memories[0].files, ["a.rs", "b.rs"]);
+    assert_eq!(parse(files).unwrap().memories[0].topic_key, None);
+}
+
+#[test]
+fn nothing_to_keep_is_not_the_same_as_nothing_readable() {
+    for text in [r#"{"memories":[]}"#, "[]", "```json\n[]\n```", r#"{"summary":null,"memories":[]}"#] {
+        assert_eq!(parse(text), Ok(Reply::default()), "{text}");
+    }
+    let summary_only = parse(r#"{"summary":{"request":"x"},"memories":[]}"#).unwrap();
+    assert_eq!(summary_only.summary.unwrap().outcome, "unknown");
+    let unreadable = ["", "I could not find anything.", "see [1] and []", "{}", r#"{"error":"rate limit"}"#, "[1,2]", "<think>[]"];
+    for text in unreadable {
+        assert_eq!(parse(text), Err(Unparsable), "{text}");
+    }
+}
+
+#[test]
+fn bounds_are_those_of_the_document() {
+    let item = format!(r#"{{"title":"{}","body":"{}","topicKey":"{}"}}"#, "t".repeat(300), "b".repeat(3000), "k".repeat(300));
+    let reply = parse(&format!(r#"{{"memories":[{}]}}"#, vec![item; 9].join(","))).unwrap();
+    assert_eq!(reply.memories.len(), MAX_MEMORIES);
+    let first = &reply.memories[0];
+    assert_eq!((first.title.len(), first.body.len()), (TITLE_CHARS, BODY_CHARS));
+    assert_eq!(first.topic_key.as_ref().unwrap().len(), TOPIC_CHARS);
+    // Six are taken before any is checked.
+    let empty = r#"{"title":"","body":""}"#;
+    let late = format!(r#"{{"memories":[{},{{"title":"A","body":"b"}}]}}"#, [empty; 6].join(","));
+    assert_eq!(parse(&late).unwrap().memories, []);
+}
+
+#[test]
+fn of_a_reply_that_broke_off_the_complete_part_is_kept() {
+    let second = WHOLE.find("{\"type\":\"lesson\"").unwrap();
+    let reply = parse(&WHOLE[..second + 30]).unwrap();
+    assert!(reply.cut_off && reply.summary.is_some());
+    assert_eq!(reply.memories.len(), 1);
+    assert_eq!(titles(&format!("```json\n{}", &WHOLE[..WHOLE.len() - 2])), ["Run vitest with forks", "Threads hang"]);
+}
+
+proptest! {
+    #[test]
+    fn no_cut_panics_and_none_invents(end in 0..WHOLE.len()) {
+        if let Ok(reply) = parse(&WHOLE[..end]) {
+            let whole = parse(WHOLE).unwrap();
+            for memory in &reply.memories {
+                prop_assert!(whole.memories.iter().any(|known| known.title == memory.title && known.body == memory.body));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in r#"(\{|\}|\[|\]|"|,|:|\\|<think>|</think>|memories|title|body|[a-zé0-9 \n]){0,80}"#) {
+        let _ = parse(&text);
+    }
+}
