@@ -5,13 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("doze-core", &[]),
     ("doze-transcript", &["doze-core"]),
     ("doze-store", &["doze-core"]),
     ("doze-search", &["doze-core"]),
+    ("doze-extract", &["doze-core"]),
     ("doze-dream", &["doze-core"]),
-    ("doze-engine", &["doze-core", "doze-transcript", "doze-store", "doze-search", "doze-dream"]),
+    (
+        "doze-engine",
+        &["doze-core", "doze-transcript", "doze-store", "doze-search", "doze-extract", "doze-dream"],
+    ),
     ("doze-protocol", &[]),
     ("doze-client", &["doze-core", "doze-protocol"]),
     ("dozed", &["doze-core", "doze-engine", "doze-protocol", "doze-client"]),

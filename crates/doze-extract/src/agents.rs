@@ -99,7 +99,9 @@ fn arguments(agent: Agent, model: Option<&str>, folder: &Path) -> Vec<OsString> 
     }
     match agent {
         Agent::Claude => all.extend(
-            ["--disallowed-tools", "Bash", "Edit", "Write", "WebFetch", "WebSearch"].iter().map(OsString::from),
+            ["--disallowed-tools", "Bash", "Edit", "Write", "WebFetch", "WebSearch"]
+                .iter()
+                .map(OsString::from),
         ),
         Agent::Codex => all.extend([
             "--output-schema".into(),
@@ -135,8 +137,9 @@ fn of_claude(printed: &str) -> Option<Said> {
 fn of_gemini(printed: &str) -> Option<Said> {
     let envelope: Value = serde_json::from_str(&printed[printed.find('{')?..]).ok()?;
     let models = envelope["stats"]["models"].as_object();
-    let tokens = models
-        .and_then(|all| all.values().filter_map(|model| model["tokens"]["total"].as_u64()).reduce(u64::saturating_add));
+    let tokens = models.and_then(|all| {
+        all.values().filter_map(|model| model["tokens"]["total"].as_u64()).reduce(u64::saturating_add)
+    });
     Some(Said { text: envelope["response"].as_str()?.to_owned(), tokens })
 }
 

@@ -4,9 +4,18 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// Folders in which installers put programs of a person and which a service's search path often lacks, in the home.
-const OF_A_PERSON: &[&str] =
-    &[".local/bin", "bin", ".claude/local", ".bun/bin", ".npm-global/bin", ".volta/bin", ".opencode/bin", ".cargo/bin"];
-const OF_THE_MACHINE: &[&str] = &["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/bin"];
+const OF_A_PERSON: &[&str] = &[
+    ".local/bin",
+    "bin",
+    ".claude/local",
+    ".bun/bin",
+    ".npm-global/bin",
+    ".volta/bin",
+    ".opencode/bin",
+    ".cargo/bin",
+];
+const OF_THE_MACHINE: &[&str] =
+    &["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/bin"];
 
 /// The program of this name: a path is taken as it is, a name is looked for on the search path and then where
 /// installers usually put programs. `None` when nothing there can be executed.

@@ -93,7 +93,8 @@ fn post(agent: &Agent, endpoint: &Endpoint, body: &Value) -> Result<(u16, String
     };
     let mut response = request.send(body.to_string()).map_err(failed)?;
     let status = response.status().as_u16();
-    let answer = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_string().map_err(failed)?;
+    let answer =
+        response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_string().map_err(failed)?;
     Ok((status, answer))
 }
 

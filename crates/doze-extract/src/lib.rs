@@ -144,7 +144,12 @@ impl Extractor {
     }
 
     /// Asks once. `gave_up` is looked at while a program runs.
-    pub fn ask(&self, prompt: &str, timeout: Duration, gave_up: &dyn Fn() -> bool) -> Result<Answer, Failure> {
+    pub fn ask(
+        &self,
+        prompt: &str,
+        timeout: Duration,
+        gave_up: &dyn Fn() -> bool,
+    ) -> Result<Answer, Failure> {
         let answer = match self {
             Self::Agent { agent, program, model } => {
                 agents::ask(*agent, program, model.as_deref(), prompt, timeout, gave_up)?

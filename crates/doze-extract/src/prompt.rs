@@ -32,18 +32,21 @@ pub(crate) fn schema() -> serde_json::Value {
     let text = serde_json::json!({"type": "string"});
     let texts = serde_json::json!({"type": "array", "items": text});
     let object = |properties: serde_json::Value| {
-        let required: Vec<&String> = properties.as_object().map(|map| map.keys().collect()).unwrap_or_default();
+        let required: Vec<&String> =
+            properties.as_object().map(|map| map.keys().collect()).unwrap_or_default();
         serde_json::json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false
         })
     };
-    let kinds = ["decision", "spec", "lesson", "preference", "convention", "command", "env_quirk", "ownership"];
+    let kinds =
+        ["decision", "spec", "lesson", "preference", "convention", "command", "env_quirk", "ownership"];
     let memory = object(serde_json::json!({
         "type": {"type": "string", "enum": kinds},
         "title": text, "body": text, "topicKey": {"type": ["string", "null"]}, "files": texts,
         "confidence": {"type": "number"}
     }));
-    let summary = object(serde_json::json!({"request": text, "workDone": text, "outcome": text, "openItems": texts}));
+    let summary =
+        object(serde_json::json!({"request": text, "workDone": text, "outcome": text, "openItems": texts}));
     object(serde_json::json!({"summary": summary, "memories": {"type": "array", "items": memory}}))
 }
 
@@ -53,8 +56,10 @@ mod tests {
 
     #[test]
     fn the_prompt_ends_as_the_document_says() {
-        let with_spec = prompt(Subject { title: "Fix the pool", spec: Some("vitest only") }, "## User asked\nFix it");
-        let tail = "\n\nProject task: Fix the pool\nSpec: vitest only\n\nRun to distill:\n## User asked\nFix it";
+        let with_spec =
+            prompt(Subject { title: "Fix the pool", spec: Some("vitest only") }, "## User asked\nFix it");
+        let tail =
+            "\n\nProject task: Fix the pool\nSpec: vitest only\n\nRun to distill:\n## User asked\nFix it";
         assert!(with_spec.ends_with(tail), "{with_spec}");
         assert!(!prompt(Subject::default(), "x").contains("Spec:"));
     }
@@ -63,6 +68,9 @@ mod tests {
     fn every_object_of_the_schema_names_all_its_fields() {
         let schema = schema().to_string();
         assert!(schema.contains(r#""required":["memories","summary"]"#), "{schema}");
-        assert!(schema.contains(r#""required":["body","confidence","files","title","topicKey","type"]"#), "{schema}");
+        assert!(
+            schema.contains(r#""required":["body","confidence","files","title","topicKey","type"]"#),
+            "{schema}"
+        );
     }
 }

@@ -108,5 +108,6 @@ fn closed(text: &str) -> Option<Value> {
         }
     }
     let last = cuts.into_iter().rev().take(MAX_CUTS);
-    last.into_iter().find_map(|(end, closing)| serde_json::from_str(&format!("{}{closing}", &text[..end])).ok())
+    last.into_iter()
+        .find_map(|(end, closing)| serde_json::from_str(&format!("{}{closing}", &text[..end])).ok())
 }

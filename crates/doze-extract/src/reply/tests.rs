@@ -14,10 +14,16 @@ fn a_reply_as_it_was_asked_for_is_read_whole() {
     let reply = parse(WHOLE).unwrap();
     let summary = reply.summary.unwrap();
     assert_eq!((summary.request.as_str(), summary.work_done.as_str()), ("Fix the pool", "Set forks"));
-    assert_eq!((summary.outcome.as_str(), summary.open_items.as_slice()), ("done", ["docs".to_owned()].as_slice()));
+    assert_eq!(
+        (summary.outcome.as_str(), summary.open_items.as_slice()),
+        ("done", ["docs".to_owned()].as_slice())
+    );
     assert_eq!(reply.memories.len(), 2);
     let first = &reply.memories[0];
-    assert_eq!((first.kind, first.topic_key.as_deref(), first.confidence), (Kind::Command, Some("test/pool"), 0.8));
+    assert_eq!(
+        (first.kind, first.topic_key.as_deref(), first.confidence),
+        (Kind::Command, Some("test/pool"), 0.8)
+    );
     assert_eq!(first.files, ["vitest.config.ts"]);
     assert_eq!((reply.memories[1].topic_key.as_deref(), reply.cut_off), (None, false));
 }
@@ -26,7 +32,9 @@ fn a_reply_as_it_was_asked_for_is_read_whole() {
 fn what_models_put_round_it_does_not_matter() {
     let dressed = [
         format!("```json\n{WHOLE}\n```"),
-        format!("Sure! Here is what I {{found}} in [run 3]:\n\n{WHOLE}\n\nLet me know {{if}} more is needed."),
+        format!(
+            "Sure! Here is what I {{found}} in [run 3]:\n\n{WHOLE}\n\nLet me know {{if}} more is needed."
+        ),
         format!("<think>maybe {{\"memories\":[]}} or {{\"title\":\"a\",\"body\":\"b\"}}</think>{WHOLE}"),
         format!("so I decide </think>\n{WHOLE}"),
         format!("{{\"memories\":[]}}\nOn second thought:\n{WHOLE}"),
@@ -42,7 +50,11 @@ fn what_models_put_round_it_does_not_matter() {
 fn other_shapes_of_the_same_are_understood() {
     let table = [
         (r#"[{"type":"decision","title":"A","body":"b"}]"#, Kind::Decision, 0.6),
-        (r#"{"memories":[{"kind":"Env Quirk","name":"A","content":"b","confidence":"0.7"}]}"#, Kind::EnvQuirk, 0.7),
+        (
+            r#"{"memories":[{"kind":"Env Quirk","name":"A","content":"b","confidence":"0.7"}]}"#,
+            Kind::EnvQuirk,
+            0.7,
+        ),
         (r#"{"memories":{"type":"wisdom","title":"A","body":["b","c"],"confidence":7}}"#, Kind::Lesson, 1.0),
         (r#"{"Memories":[{"TYPE":"spec","Title":"A","Body":"b","confidence":null}]}"#, Kind::Spec, 0.6),
         (r#"{"memories":[{"type":3,"title":"A","body":"b","confidence":-2}]}"#, Kind::Lesson, 0.1),
@@ -65,7 +77,15 @@ fn nothing_to_keep_is_not_the_same_as_nothing_readable() {
     }
     let summary_only = parse(r#"{"summary":{"request":"x"},"memories":[]}"#).unwrap();
     assert_eq!(summary_only.summary.unwrap().outcome, "unknown");
-    let unreadable = ["", "I could not find anything.", "see [1] and []", "{}", r#"{"error":"rate limit"}"#, "[1,2]", "<think>[]"];
+    let unreadable = [
+        "",
+        "I could not find anything.",
+        "see [1] and []",
+        "{}",
+        r#"{"error":"rate limit"}"#,
+        "[1,2]",
+        "<think>[]",
+    ];
     for text in unreadable {
         assert_eq!(parse(text), Err(Unparsable), "{text}");
     }
@@ -73,7 +93,12 @@ fn nothing_to_keep_is_not_the_same_as_nothing_readable() {
 
 #[test]
 fn bounds_are_those_of_the_document() {
-    let item = format!(r#"{{"title":"{}","body":"{}","topicKey":"{}"}}"#, "t".repeat(300), "b".repeat(3000), "k".repeat(300));
+    let item = format!(
+        r#"{{"title":"{}","body":"{}","topicKey":"{}"}}"#,
+        "t".repeat(300),
+        "b".repeat(3000),
+        "k".repeat(300)
+    );
     let reply = parse(&format!(r#"{{"memories":[{}]}}"#, vec![item; 9].join(","))).unwrap();
     assert_eq!(reply.memories.len(), MAX_MEMORIES);
     let first = &reply.memories[0];
@@ -91,7 +116,10 @@ fn of_a_reply_that_broke_off_the_complete_part_is_kept() {
     let reply = parse(&WHOLE[..second + 30]).unwrap();
     assert!(reply.cut_off && reply.summary.is_some());
     assert_eq!(reply.memories.len(), 1);
-    assert_eq!(titles(&format!("```json\n{}", &WHOLE[..WHOLE.len() - 2])), ["Run vitest with forks", "Threads hang"]);
+    assert_eq!(
+        titles(&format!("```json\n{}", &WHOLE[..WHOLE.len() - 2])),
+        ["Run vitest with forks", "Threads hang"]
+    );
 }
 
 proptest! {
