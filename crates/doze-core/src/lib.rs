@@ -5,6 +5,7 @@
 //! format: time, randomness and text are handed in, values come back. Everything here is a function a table test
 //! can reach.
 
+pub mod digest;
 pub mod duplicate;
 pub mod extract;
 pub mod facts;

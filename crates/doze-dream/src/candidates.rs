@@ -54,12 +54,7 @@ pub fn candidates(
     events: &[(u64, Event)],
     context: &ExtractContext<'_>,
 ) -> Vec<Candidate> {
-    let own: Vec<(u64, Event)> = events
-        .iter()
-        .filter(|(_, event)| !is_own_tool(event))
-        .map(|(ordinal, event)| (*ordinal, without_shown(event, context.was_shown)))
-        .collect();
-    let digest = digest(&own, context.caps.max_digest_tokens);
+    let digest = digest(&own(events, context.was_shown), context.caps.max_digest_tokens);
     extract(&digest)
         .into_iter()
         .take(context.caps.max_entries_per_session)
@@ -67,12 +62,27 @@ pub fn candidates(
         .collect()
 }
 
-fn candidate(session: &Session, found: Extracted) -> Candidate {
-    let scope = match &session.project {
-        _ if found.everywhere => Scope::User,
+/// The events without calls of doze's own tools, and without the lines that doze put there: what an extractor may read
+/// (`R17`).
+pub fn own(events: &[(u64, Event)], was_shown: &dyn Fn(u64) -> bool) -> Vec<(u64, Event)> {
+    events
+        .iter()
+        .filter(|(_, event)| !is_own_tool(event))
+        .map(|(ordinal, event)| (*ordinal, without_shown(event, was_shown)))
+        .collect()
+}
+
+/// Where what a session taught belongs.
+pub(crate) fn scope_of(session: &Session, everywhere: bool) -> Scope {
+    match &session.project {
+        _ if everywhere => Scope::User,
         Some(project) => Scope::Project(project.clone()),
         None => Scope::Agent { project: None, agent: session.agent.id.clone() },
-    };
+    }
+}
+
+fn candidate(session: &Session, found: Extracted) -> Candidate {
+    let scope = scope_of(session, found.everywhere);
     Candidate {
         kind: found.kind,
         title: found.title,

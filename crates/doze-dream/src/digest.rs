@@ -1,7 +1,7 @@
 //! What is read of one session: bounded, with what decides most kept first.
 
 use doze_core::model::{Event, EventKind, Origin};
-use doze_core::tokens;
+use doze_core::{text, tokens};
 
 /// Tokens kept of one prompt, one answer, and each end of a tool's input and output.
 const MAX_PROMPT: usize = 1_500;
@@ -41,6 +41,30 @@ pub fn digest(events: &[(u64, Event)], max_tokens: usize) -> Vec<(u64, Event)> {
         .filter(|(_, kept)| *kept)
         .map(|((ordinal, event, _), _)| (ordinal, event))
         .collect()
+}
+
+/// A digest as text, for somebody who is asked: one event a paragraph, who spoke in front.
+pub fn told(events: &[(u64, Event)]) -> String {
+    let paragraphs: Vec<String> = events.iter().filter_map(|(_, event)| paragraph(event)).collect();
+    paragraphs.join("\n\n")
+}
+
+fn paragraph(event: &Event) -> Option<String> {
+    let said = event.text.trim();
+    match (&event.tool, event.kind) {
+        (Some(tool), _) => {
+            let failed = if tool.failed { " FAILED" } else { "" };
+            let output = tool.output.trim();
+            Some(format!("[tool {}{failed}] {}\n{output}", text::one_line(&tool.name), tool.input.trim()))
+        }
+        (None, EventKind::File) => {
+            event.path.as_deref().map(|path| format!("[changed] {}", text::one_line(path)))
+        }
+        (None, _) if said.is_empty() => None,
+        (None, EventKind::Prompt) => Some(format!("[user] {said}")),
+        (None, EventKind::Commit) => Some(format!("[commit] {said}")),
+        (None, _) => Some(format!("[agent] {said}")),
+    }
 }
 
 fn importance(event: &Event) -> u8 {
@@ -125,6 +149,16 @@ mod tests {
         let ordinals: Vec<u64> = kept.iter().map(|(ordinal, _)| *ordinal).collect();
         assert!(ordinals.starts_with(&[0, 1]) && ordinals.is_sorted() && ordinals.ends_with(&[398, 399]));
         assert!(total(&kept) < 3_000 && total(&kept) > 2_500);
+    }
+
+    #[test]
+    fn a_digest_is_told_event_by_event() {
+        let mut wrote = event(EventKind::File, "");
+        wrote.path = Some("src/a.rs".into());
+        let events =
+            [event(EventKind::Prompt, "do it"), ran("boom", true), wrote, event(EventKind::Answer, " ")];
+        let events: Vec<(u64, Event)> = (0..).zip(events).collect();
+        assert_eq!(told(&events), "[user] do it\n\n[tool Bash FAILED] {}\nboom\n\n[changed] src/a.rs");
     }
 
     #[test]

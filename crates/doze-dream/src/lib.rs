@@ -10,15 +10,17 @@ mod candidates;
 mod choose;
 mod digest;
 mod plan;
+mod replied;
 pub mod schedule;
 #[cfg(test)]
 mod testing;
 mod undo;
 
-pub use candidates::{Candidate, ExtractContext, candidates};
+pub use candidates::{Candidate, ExtractContext, candidates, own};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
-pub use digest::digest;
-pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, taken_back};
+pub use digest::{digest, told};
+pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, settled, taken_back};
+pub use replied::{Proposal, proposed};
 pub use undo::{Standing, Undo, UndoError, UndoStep, undo};
 
 /// The bounds of one sweep.

@@ -78,15 +78,7 @@ pub struct Plan {
 /// plan is empty.
 pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan {
     let mut board = Board::new(input, new_id);
-    let mut findings: Vec<&CandidateOf> = input.candidates.iter().collect();
-    // Oldest first: where two sessions disagree the later one has the last word.
-    findings.sort_by(|a, b| {
-        (a.candidate.at, &a.session, &a.candidate.evidence).cmp(&(
-            b.candidate.at,
-            &b.session,
-            &b.candidate.evidence,
-        ))
-    });
+    let findings = in_order(input.candidates);
     // A change can settle what was left alone before it. Every pass that changes something uses up a finding's evidence
     // or a record's status, so the passes come to an end; the bound only guards against a mistake in that reasoning.
     for _ in 0..=findings.len() + input.existing.len() {
@@ -102,4 +94,27 @@ pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan
         }
     }
     board.into_plan()
+}
+
+/// Settles the findings and nothing else: what one run taught is kept when it ends, tidying the spaces is a sweep's.
+pub fn settled(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan {
+    let mut board = Board::new(input, new_id);
+    let findings = in_order(input.candidates);
+    for finding in &findings {
+        settle::settle(&mut board, finding, &findings);
+    }
+    board.into_plan()
+}
+
+/// Oldest first: where two sessions disagree the later one has the last word.
+fn in_order(candidates: &[CandidateOf]) -> Vec<&CandidateOf> {
+    let mut findings: Vec<&CandidateOf> = candidates.iter().collect();
+    findings.sort_by(|a, b| {
+        (a.candidate.at, &a.session, &a.candidate.evidence).cmp(&(
+            b.candidate.at,
+            &b.session,
+            &b.candidate.evidence,
+        ))
+    });
+    findings
 }

@@ -2,7 +2,9 @@
 
 use doze_core::duplicate::Relation;
 use doze_core::extract::may_become;
-use doze_core::model::{DreamOp, Face, Kind, Memory, Origin, Scope, Source, Status, content_hash};
+use doze_core::model::{
+    DreamOp, Face, Kind, Memory, Origin, Scope, Source, Status, Verification, content_hash,
+};
 use doze_core::{promote, text};
 
 use super::CandidateOf;
@@ -12,8 +14,9 @@ use super::tidy::{is_due, lifetime_days};
 /// Confidence gained by independent evidence (S1.18).
 const CONFIDENCE_STEP: f64 = 0.1;
 const MAX_CONFIDENCE: f64 = 1.0;
-/// The range a finding begins in (S1.11).
-const FIRST_CONFIDENCE: std::ops::RangeInclusive<f64> = 0.3..=0.9;
+/// The range a rule's finding begins in (S1.11), and that of a reply (S1.17).
+const OF_RULES: std::ops::RangeInclusive<f64> = 0.3..=0.9;
+const OF_REPLIES: std::ops::RangeInclusive<f64> = 0.1..=1.0;
 /// Evidence kept of one memory; a fact proved this often needs no more.
 pub(super) const MAX_EVIDENCE: usize = 64;
 /// Bounds of what is kept (S1.17), in characters and items.
@@ -39,14 +42,18 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
         return leave(board, finding, "nothing is learned into the bank");
     }
     let everywhere = board.places(&candidate.scope, |_| true);
+    let texts = Texts::of(&candidate.title, &candidate.body);
+    // A rule finds one thing in an event; a model that was asked may find several, so that there the words decide.
+    let is_replied = finding.found_by == Verification::Extraction;
     let is_known = everywhere.iter().any(|at| {
         let events = &board.entries[*at].memory.source.events;
-        !candidate.evidence.is_empty() && candidate.evidence.iter().all(|event| events.contains(event))
+        !candidate.evidence.is_empty()
+            && candidate.evidence.iter().all(|event| events.contains(event))
+            && (!is_replied || board.relation(*at, &texts) == Relation::Duplicate)
     });
     if is_known {
         return;
     }
-    let texts = Texts::of(&candidate.title, &candidate.body);
     let places = board.places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind));
     let of = |board: &Board<'_>, status: Status, relation: Relation| {
         places
@@ -62,7 +69,10 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     });
     if let Some(at) = by_topic {
         return match board.relation(at, &texts) {
-            Relation::Duplicate => reinforce(board, at, finding),
+            // What a model words anew under a key is the newer text (S1.18), unless it was shown it.
+            Relation::Duplicate if !is_replied || is_repeated(finding, &board.entries[at].memory) => {
+                reinforce(board, at, finding);
+            }
             relation => replace_text(board, at, finding, relation),
         };
     }
@@ -98,6 +108,16 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     board.add(DreamOp::Add, memory, because(finding), candidate.evidence.clone());
 }
 
+/// Whether a finding gives back a memory's own words, or those of one that was put before the agent.
+fn is_repeated(finding: &CandidateOf, memory: &Memory) -> bool {
+    is_shown(finding, memory) || finding.candidate.body.trim() == memory.body
+}
+
+/// Whether the agent had the memory before it when it said this.
+fn is_shown(finding: &CandidateOf, memory: &Memory) -> bool {
+    finding.shown.contains(&memory.id)
+}
+
 /// Notes that a finding is not kept.
 fn leave(board: &mut Board<'_>, finding: &CandidateOf, reason: &str) {
     board.leave(&finding.candidate.scope, said(finding), reason);
@@ -126,8 +146,7 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let known = &board.entries[at].memory;
     let prefix = format!("{}#", finding.session.session);
     let counted = known.source.events.iter().any(|event| event.starts_with(&prefix));
-    let echo =
-        finding.shown.contains(&known.id) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
+    let echo = is_shown(finding, known) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
     let reason = if known.is_protected() {
         "it is known, and a person vouches for it"
     } else if counted || known.source.events.len() >= MAX_EVIDENCE {
@@ -226,6 +245,7 @@ fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
     let candidate = &finding.candidate;
     let title = text::cut_ellipsis(&text::one_line(&candidate.title), MAX_TITLE).into_owned();
     let body = text::cut_ellipsis(text::clean(&candidate.body).trim(), MAX_BODY).into_owned();
+    let range = if finding.found_by == Verification::Extraction { OF_REPLIES } else { OF_RULES };
     Memory {
         id: board.mint(),
         owner: finding.owner.clone(),
@@ -240,7 +260,7 @@ fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
         topic_key: candidate.topic_key.as_ref().map(|key| text::cut(key, MAX_TOPIC).to_owned()),
         files: candidate.files.iter().take(MAX_FILES).cloned().collect(),
         confidence: if candidate.confidence.is_finite() {
-            candidate.confidence.clamp(*FIRST_CONFIDENCE.start(), *FIRST_CONFIDENCE.end())
+            candidate.confidence.clamp(*range.start(), *range.end())
         } else {
             0.6
         },
