@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 /// Where the engine takes the time and random bytes from.
@@ -31,6 +32,18 @@ impl Environment for SystemEnvironment {
     fn random(&self) -> [u8; 10] {
         *uuid::Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 10])
     }
+}
+
+/// The local day of a time, by which what is bounded a day is counted.
+pub(crate) fn day_of(now: Timestamp) -> String {
+    now.to_zoned_datetime(TimeZone::system()).date().to_string()
+}
+
+/// When the next local day begins.
+pub(crate) fn next_day(now: Timestamp) -> Timestamp {
+    let tomorrow = now.to_zoned_datetime(TimeZone::system()).date().tomorrow();
+    let start = tomorrow.and_then(|day| day.to_zoned_datetime(TimeZone::system()));
+    start.map_or(Timestamp::MAX, |start| start.timestamp())
 }
 
 /// A clock that stands still until a test moves it, with counted "random" bytes.

@@ -1,8 +1,9 @@
 //! Keeping the history within its bounds (`R6`): raw events and summaries, the oldest go first.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use doze_core::model::{OwnerId, Session};
+use doze_core::model::{Event, OwnerId, Session, SessionKey};
 use doze_store::{ChangeSet, SessionFilter, Snapshot};
 use jiff::SignedDuration;
 
@@ -10,6 +11,11 @@ use crate::{Engine, EngineError};
 
 /// Sessions deleted in one change set.
 const SESSION_PAGE: usize = 50;
+/// Events of a session that are read back: the newest ones (S1.9), and bytes of them.
+const MAX_EVENTS: u64 = doze_core::digest::MAX_EVENTS as u64;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Events read back at once.
+pub(crate) const EVENTS_READ: u64 = 256;
 
 impl Engine {
     /// Drops the sessions that are older than `history.max_age_days`, and of the rest the oldest until it fits into
@@ -54,6 +60,28 @@ impl Engine {
         Ok(gone.len() as u64)
     }
 
+    /// The newest events of a range, within [`MAX_EVENTS`] and [`MAX_BYTES`], in their order.
+    pub(crate) fn newest_events(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        key: &SessionKey,
+        range: Range<u64>,
+    ) -> Result<Vec<(u64, Event)>, EngineError> {
+        let mut newest: Vec<(u64, Event)> = Vec::new();
+        let (mut end, mut bytes) = (range.end, 0);
+        let oldest = range.start.max(range.end.saturating_sub(MAX_EVENTS));
+        while end > oldest && bytes < MAX_BYTES {
+            let start = end.saturating_sub(EVENTS_READ).max(oldest);
+            let mut page = snapshot.events(owner, key, start..end)?;
+            bytes += page.iter().map(|(_, event)| size(event)).sum::<usize>();
+            page.append(&mut newest);
+            newest = page;
+            end = start;
+        }
+        Ok(newest)
+    }
+
     /// Moves the sessions that a dream has not read yet or that a memory cites behind the others.
     fn put_needed_last(
         &self,
@@ -72,7 +100,7 @@ impl Engine {
         let (mut free, mut needed) = (Vec::new(), Vec::new());
         for session in std::mem::take(sessions) {
             let is_unread = session.kind.is_learned_from()
-                && self.checkpoint(snapshot, owner, &session.key)?.ordinal < session.event_count;
+                && self.dreamt(snapshot, owner, &session.key)?.ordinal < session.event_count;
             let is_needed = is_unread || cited.contains(&session.key.session);
             if is_needed { needed.push(session) } else { free.push(session) }
         }
@@ -80,4 +108,8 @@ impl Engine {
         *sessions = free;
         Ok(())
     }
+}
+
+fn size(event: &Event) -> usize {
+    event.text.len() + event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len())
 }

@@ -4,6 +4,7 @@
 //! The engine knows no transport: callers hand in typed requests and get typed answers or an [`EngineError`]. It
 //! reads files only where a request names them, git data, and instruction files (CLAUDE.md, AGENTS.md).
 
+mod asking;
 mod clock;
 mod commit;
 mod dream;
@@ -13,6 +14,7 @@ mod history;
 mod ids;
 mod import;
 mod index;
+mod jobs;
 mod memory;
 mod names;
 mod project;
@@ -30,18 +32,22 @@ use std::time::Duration;
 use doze_core::model::{MemoryId, OwnerId, uuid_v7};
 use doze_store::{ApplyError, ChangeSet, Snapshot, Store};
 use jiff::Timestamp;
+use serde::Serialize;
 
+pub use asking::{Extractors, Usage, Who};
 pub use clock::{Environment, FixedEnvironment, SystemEnvironment};
 pub use commit::{
     AppendAnswer, CommitAnswer, CommitRequest, EventCounts, FactCounts, Preview, SessionListRequest,
     TranscriptRef,
 };
 pub use doze_dream::schedule::Verdict as DreamVerdict;
+pub use doze_extract::{Api, Key};
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
 pub use error::{EngineError, Problem, chain};
 pub use files::read_text;
 pub use import::{ImportRequest, Imported};
 pub use index::IndexState;
+pub use jobs::{NextJob, Queue, SLOTS};
 pub use memory::{
     AddOutcome, Added, EditRequest, EvidenceLine, Forget, Forgotten, ListRequest, MemoryRequest, Page,
     StatusFilter, Step, Verdict, Why,
@@ -51,7 +57,7 @@ pub use recall::{
     BriefRequest, ContextRequest, Hit, Reader, RecoverRequest, Recovered, SearchAnswer, SearchRequest,
     SemanticState, Told,
 };
-pub use status::Status;
+pub use status::{ExtractionStatus, Status};
 pub use task::{Task, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
 pub use work::WorkRequest;
@@ -83,6 +89,8 @@ pub struct Switches {
     pub history_max_bytes: u64,
     /// `history.max_age_days`: sessions whose last event is older go; 0 for never.
     pub history_max_age_days: i64,
+    /// Who reads runs when they end, and the sessions of sweeps.
+    pub extractors: Extractors,
 }
 
 impl Default for Switches {
@@ -94,6 +102,7 @@ impl Default for Switches {
             brief_tokens: 1500,
             history_max_bytes: 2 << 30,
             history_max_age_days: 0,
+            extractors: Extractors { dreams: Who::Rules, ..Extractors::default() },
         }
     }
 }
@@ -142,6 +151,7 @@ struct Inner {
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
+    bell: jobs::Bell,
     started_at: Timestamp,
     activity: Mutex<Timestamp>,
 }
@@ -167,6 +177,7 @@ impl Engine {
             folders: project::Cache::default(),
             index,
             dreaming: Mutex::new(()),
+            bell: jobs::Bell::default(),
             started_at: now,
             // A start is nobody at work.
             activity: Mutex::new(Timestamp::UNIX_EPOCH),
@@ -176,13 +187,19 @@ impl Engine {
 
     /// Writes what is waiting and stops the threads. Calls after this fail.
     pub fn close(&self) {
+        self.stop_asking();
         self.inner.index.stop();
     }
 
     /// Replaces the switches; running operations finish with the old ones.
-    pub fn set_switches(&self, switches: Switches) {
+    pub fn set_switches(&self, owner: &OwnerId, switches: Switches) {
         self.inner.index.set_embedding(switches.memory_enabled);
+        let was_extracting = self.is_extracting();
         *lock(&self.inner.switches) = switches;
+        if was_extracting && !self.is_extracting() {
+            self.note_switched_off(owner);
+        }
+        self.wake_workers();
     }
 
     fn switches(&self) -> Switches {
@@ -242,6 +259,12 @@ impl Engine {
 /// The owner of everything that comes over the socket of this user.
 pub fn local_owner(uid: u32) -> OwnerId {
     OwnerId::new(format!("local:{uid}"))
+}
+
+/// A bookkeeping record as bytes.
+fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, EngineError> {
+    serde_json::to_vec(value)
+        .map_err(|error| EngineError::new(Problem::Internal, "a record cannot be written").caused_by(error))
 }
 
 /// Locks a mutex whose data stays valid when a holder panicked.

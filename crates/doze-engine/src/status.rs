@@ -3,6 +3,7 @@
 use doze_core::model::OwnerId;
 use jiff::Timestamp;
 
+use crate::asking::Usage;
 use crate::{Engine, EngineError, IndexState};
 
 /// How the engine does.
@@ -42,6 +43,44 @@ impl Engine {
             seq: self.store().seq(),
             index: self.inner.index.state(),
             paused_until: self.paused_until(owner)?,
+        })
+    }
+}
+
+/// Who summarises runs now, and what that cost today.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExtractionStatus {
+    /// In one sentence (S1.15).
+    pub sentence: String,
+    /// `extractor`.
+    pub extractor: String,
+    /// The model that is asked, where one is known for every run.
+    pub model: Option<String>,
+    /// What was spent today.
+    pub usage: Usage,
+    /// Calls that may be made a day; `None` for no limit.
+    pub calls: Option<u64>,
+    /// Tokens that may be spent a day; `None` for no limit.
+    pub tokens: Option<u64>,
+}
+
+impl Engine {
+    /// Who summarises runs now.
+    pub fn extraction(&self, owner: &OwnerId) -> Result<ExtractionStatus, EngineError> {
+        let switches = self.switches();
+        let limit = |limit: u64| (limit > 0).then_some(limit);
+        let extractors = switches.extractors;
+        Ok(ExtractionStatus {
+            sentence: if switches.memory_enabled {
+                extractors.sentence()
+            } else {
+                "Memory is off: nothing is captured, extracted or told.".to_owned()
+            },
+            extractor: extractors.jobs.as_str().to_owned(),
+            model: extractors.model_of_jobs(),
+            usage: self.usage(&self.store().snapshot()?, owner)?,
+            calls: limit(extractors.calls_per_day),
+            tokens: limit(extractors.tokens_per_day),
         })
     }
 }

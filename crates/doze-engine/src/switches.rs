@@ -58,6 +58,7 @@ impl Engine {
             let set = ChangeSet::new(owner.clone()).delete_aux(Family::Setting, PAUSED);
             let pauses = written(&self.ended_pauses(owner)?);
             self.store().apply(set.put_aux(Family::Setting, PAUSES, pauses))?;
+            self.wake_workers();
         }
         Ok(())
     }

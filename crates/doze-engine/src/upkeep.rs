@@ -59,7 +59,7 @@ pub struct EventPage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extraction {
     /// `queued`, `running`, `done`, `empty`, `skipped` or `failed`.
-    pub state: &'static str,
+    pub state: String,
     /// Why, in one sentence; empty when done.
     pub reason: String,
     /// Who extracts.
@@ -121,7 +121,11 @@ impl Engine {
                 found.into_iter().filter(|m| m.source.session.as_deref() == Some(&session.key.session));
             memories.extend(learned.map(|memory| memory.id));
         }
-        let checkpoint = self.checkpoint(&snapshot, owner, &session.key)?;
+        if let Some(outcome) = self.job_outcome(&snapshot, owner, &session.key)? {
+            let (state, reason, extractor) = (outcome.state, outcome.reason, outcome.extractor);
+            return Ok(Extraction { state, reason, extractor, memories });
+        }
+        let checkpoint = self.dreamt(&snapshot, owner, &session.key)?;
         let (state, reason) = if !session.kind.is_learned_from() {
             ("skipped", format!("{} sessions are not learned from", session.kind))
         } else if checkpoint.ordinal < session.event_count {
@@ -131,7 +135,8 @@ impl Engine {
         } else {
             ("done", String::new())
         };
-        Ok(Extraction { state, reason, extractor: "rules".to_owned(), memories })
+        let extractor = self.dream_ledger(&session.key).to_owned();
+        Ok(Extraction { state: state.to_owned(), reason, extractor, memories })
     }
 }
 

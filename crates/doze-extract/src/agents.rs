@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::program::{Folder, Run, Said};
-use crate::{Agent, Failure, prompt};
+use crate::{Agent, Failure, Key, prompt};
 
 /// Characters of an answer without a reply that a failure tells.
 const TOLD_CHARS: usize = 200;
@@ -51,22 +51,34 @@ impl Agent {
     }
 }
 
+/// Who is asked, as [`crate::Extractor::Agent`] says.
+pub(crate) struct Asked<'a> {
+    pub(crate) agent: Agent,
+    pub(crate) program: &'a Path,
+    pub(crate) model: Option<&'a str>,
+    pub(crate) key: Option<&'a Key>,
+}
+
 pub(crate) fn ask(
-    agent: Agent,
-    program: &Path,
-    model: Option<&str>,
+    asked: &Asked<'_>,
     prompt: &str,
     timeout: Duration,
     gave_up: &dyn Fn() -> bool,
 ) -> Result<Said, Failure> {
-    let folder = Folder::new()?;
+    let (agent, folder) = (asked.agent, Folder::new()?);
     if agent == Agent::Codex {
         folder.put(SCHEMA_FILE, &prompt::schema().to_string())?;
     }
     let run = Run {
-        program: program.to_owned(),
-        arguments: arguments(agent, model.or_else(|| agent.default_model()), folder.path()),
+        program: asked.program.to_owned(),
+        arguments: arguments(agent, asked.model.or_else(|| agent.default_model()), folder.path()),
         input: prompt.to_owned(),
+        environment: asked
+            .key
+            .filter(|_| agent == Agent::Claude)
+            .map(|key| ("ANTHROPIC_API_KEY", key.secret().to_owned()))
+            .into_iter()
+            .collect(),
         timeout,
     };
     let printed = run.answer(folder.path(), gave_up)?;

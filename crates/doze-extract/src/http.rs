@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 
 use crate::program::Said;
-use crate::{Failure, prompt};
+use crate::{Failure, Key, prompt};
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
@@ -28,8 +28,21 @@ pub enum Api {
     Anthropic,
 }
 
+impl std::str::FromStr for Api {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "openai" => Ok(Self::OpenAi),
+            "ollama" => Ok(Self::Ollama),
+            "anthropic" => Ok(Self::Anthropic),
+            _ => Err("expected openai, ollama or anthropic"),
+        }
+    }
+}
+
 /// A model behind HTTP.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Where the server is, without the path of the call: `http://127.0.0.1:8080/v1`.
     pub url: String,
@@ -37,18 +50,8 @@ pub struct Endpoint {
     pub api: Api,
     /// The model that is asked for.
     pub model: String,
-    /// The key it asks for, if any. Never printed.
-    pub key: Option<String>,
-}
-
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("url", &self.url)
-            .field("api", &self.api)
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
+    /// The key it asks for, if any.
+    pub key: Option<Key>,
 }
 
 pub(crate) fn ask(endpoint: &Endpoint, prompt: &str, timeout: Duration) -> Result<Said, Failure> {
@@ -87,8 +90,8 @@ fn post(agent: &Agent, endpoint: &Endpoint, body: &Value) -> Result<(u16, String
     request = match (endpoint.api, &endpoint.key) {
         (Api::Anthropic, key) => request
             .header("anthropic-version", ANTHROPIC_VERSION)
-            .header("x-api-key", key.as_deref().unwrap_or_default()),
-        (_, Some(key)) => request.header("authorization", format!("Bearer {key}")),
+            .header("x-api-key", key.as_ref().map(Key::secret).unwrap_or_default()),
+        (_, Some(key)) => request.header("authorization", format!("Bearer {}", key.secret())),
         (_, None) => request,
     };
     let mut response = request.send(body.to_string()).map_err(failed)?;

@@ -34,6 +34,8 @@ pub enum Extractor {
         program: PathBuf,
         /// The model it is asked to use; `None` is the agent's own choice, see [`Agent::default_model`].
         model: Option<String>,
+        /// The key of the account that pays, for those who take one; else the agent's own login (S1.13).
+        key: Option<Key>,
     },
     /// A model behind HTTP.
     Http(Endpoint),
@@ -44,6 +46,27 @@ pub enum Extractor {
         /// What it is called with.
         arguments: Vec<String>,
     },
+}
+
+/// A secret that pays for an answer. Never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    /// Keeps a secret.
+    pub fn new(secret: impl Into<String>) -> Self {
+        Self(secret.into())
+    }
+
+    pub(crate) fn secret(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(…)")
+    }
 }
 
 /// Agents that can be asked.
@@ -151,8 +174,10 @@ impl Extractor {
         gave_up: &dyn Fn() -> bool,
     ) -> Result<Answer, Failure> {
         let answer = match self {
-            Self::Agent { agent, program, model } => {
-                agents::ask(*agent, program, model.as_deref(), prompt, timeout, gave_up)?
+            Self::Agent { agent, program, model, key } => {
+                let asked =
+                    agents::Asked { agent: *agent, program, model: model.as_deref(), key: key.as_ref() };
+                agents::ask(&asked, prompt, timeout, gave_up)?
             }
             Self::Http(endpoint) => http::ask(endpoint, prompt, timeout)?,
             Self::Command { program, arguments } => {
@@ -160,6 +185,7 @@ impl Extractor {
                     program: program.clone(),
                     arguments: arguments.iter().map(Into::into).collect(),
                     input: prompt.to_owned(),
+                    environment: Vec::new(),
                     timeout,
                 };
                 program::Said { text: run.answer(program::Folder::new()?.path(), gave_up)?, tokens: None }

@@ -58,6 +58,8 @@ pub(crate) struct Run {
     pub(crate) arguments: Vec<OsString>,
     /// What it gets on stdin.
     pub(crate) input: String,
+    /// Variables set for it beside those of this process.
+    pub(crate) environment: Vec<(&'static str, String)>,
     pub(crate) timeout: Duration,
 }
 
@@ -88,6 +90,7 @@ impl Run {
             .current_dir(folder)
             // Hooks of the agent that runs here stay silent, so that its run never becomes a session.
             .env("DOZE_CHILD", "1")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

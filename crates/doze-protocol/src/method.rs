@@ -25,6 +25,10 @@ methods! {
     SESSION_GET = "session.get";
     /// Reads a session file and stores nothing.
     SESSION_PREVIEW = "session.preview";
+    /// What an extractor would be given of a session.
+    SESSION_DIGEST = "session.digest";
+    /// Queues a session to be read again.
+    SESSION_EXTRACT = "session.extract";
     /// Tells how a task stands.
     WORK_SET = "work.set";
     /// How a task stands.

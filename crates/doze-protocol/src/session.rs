@@ -378,6 +378,52 @@ pub struct GetParams {
     pub harness: Option<String>,
 }
 
+/// `session.digest`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DigestParams {
+    /// The session's id as its harness spells it.
+    pub session: String,
+    /// Tells sessions of the same id apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+    /// Who would be asked, as `extractor` says it; all are given the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extractor: Option<String>,
+}
+
+/// Answer to [`DigestParams`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct DigestAnswer {
+    /// The session's id.
+    pub session: String,
+    /// What an extractor would be given of the whole session, without the prompt round it; empty when there is nothing
+    /// to distill.
+    pub text: String,
+    /// Its length in tokens, estimated.
+    pub tokens: u64,
+}
+
+/// `session.extract`: queues a session again, also one whose last job failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExtractParams {
+    /// The session's id as its harness spells it.
+    pub session: String,
+    /// Tells sessions of the same id apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+}
+
+/// Answer to [`ExtractParams`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct ExtractAnswer {
+    /// The session's id.
+    pub session: String,
+    /// `queued` or `skipped: reason`.
+    pub extraction: String,
+}
+
 /// How the extraction of a session stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]

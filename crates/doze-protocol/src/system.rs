@@ -33,8 +33,12 @@ pub struct ExtractionStatus {
     pub model: Option<String>,
     /// Calls made today.
     pub calls_today: u64,
-    /// Calls allowed a day; null when nothing limits or costs.
+    /// Calls allowed a day; null when nothing limits them.
     pub budget: Option<u64>,
+    /// Tokens that asking cost today: as told, else estimated.
+    pub tokens_today: u64,
+    /// Tokens allowed a day; null when nothing limits them.
+    pub token_budget: Option<u64>,
 }
 
 /// How far the indexes follow the store.
@@ -345,7 +349,7 @@ mod tests {
 
     #[test]
     fn status_answers_every_documented_field() {
-        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","model":null,"calls_today":0,"budget":null},"dream":{"last":null,"next":null,"last_result":null,"why_not":null,"last_id":null,"running":false,"waiting":0},"index":{"lexical_seq":0,"vector_seq":0,"seq":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0,"lost":0},"store_bytes":0,"rss_bytes":0}"#);
+        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","model":null,"calls_today":0,"budget":null,"tokens_today":0,"token_budget":null},"dream":{"last":null,"next":null,"last_result":null,"why_not":null,"last_id":null,"running":false,"waiting":0},"index":{"lexical_seq":0,"vector_seq":0,"seq":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0,"lost":0},"store_bytes":0,"rss_bytes":0}"#);
     }
 
     #[test]

@@ -305,6 +305,10 @@ families! {
     Checkpoint = "checkpoint",
     /// What a session yielded and no dream has decided on yet.
     Candidates = "candidates",
+    /// Run-end jobs that wait or run.
+    Job = "job",
+    /// How the last job of a session ended.
+    Outcome = "outcome",
     /// Tasks of a project.
     Task = "task",
     /// Counters, such as model calls a day.

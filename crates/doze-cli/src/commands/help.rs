@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["remember", "list", "show", "why", "edit", "pin", "review", "feedback", "forget", "reinstate"],
     ),
     ("Sleep on it", &["dream"]),
-    ("Sessions and work", &["import", "commit", "transcript", "work", "project"]),
+    ("Sessions and work", &["import", "commit", "transcript", "extract", "work", "project"]),
     ("The daemon", &["start", "stop", "service", "pause", "resume", "backup", "config", "completions"]),
 ];
 
@@ -77,6 +77,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("import", &["doze import", "doze import ~/.codex/sessions --since 2026-01-01"]),
+    ("extract", &["doze extract 0f2c6a1e-session"]),
     ("transcript", &["doze transcript session.jsonl", "doze transcript session.jsonl --events"]),
     ("work", &["doze work show"]),
     ("work set", &["doze work set --agent alex --summary \"port moved\" --next \"run the tests\""]),

@@ -180,7 +180,10 @@ fn trouble(status: &StatusAnswer) -> Option<String> {
             count(status.spool.lost, "commit")
         ))
     } else if queue.failed > 0 {
-        Some(format!("{} failed; see  doze config show extractor", count(queue.failed, "extraction")))
+        Some(format!(
+            "{} not extracted today; the log says why, and  doze extract SESSION  tries again",
+            count(queue.failed, "run")
+        ))
     } else if matches!(status.model.state.as_str(), "failed" | "missing") {
         Some("the model cannot be loaded, so search goes by words alone; see the log".to_owned())
     } else {
@@ -222,6 +225,15 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
             status.queue.pending, status.queue.running, status.queue.oldest_s, status.spool.pending
         ))?;
     }
+    let extraction = &status.extraction;
+    if !matches!(extraction.extractor.as_str(), "" | "off") {
+        let spent = match extraction.budget {
+            Some(budget) => format!(" {} of {budget} calls today", extraction.calls_today),
+            None => format!(" {} today", count(extraction.calls_today, "call")),
+        };
+        let spent = if extraction.extractor == "rules" { "" } else { &spent };
+        screen.line(format!("  {}{}", one_line(&extraction.sentence), screen.dim(spent)))?;
+    }
     if let Some(offset) = status.clock_offset {
         screen.line(format!("  the clock is shifted by {offset} s for a trial"))?;
     }
@@ -253,6 +265,20 @@ mod tests {
         let (text, exit) = drawn(well());
         assert_eq!(text, "dozed 0.1.0 is well: 42 memories, 1 session, 4 projects · next dream in 5 h\n");
         assert_eq!(exit, Exit::Done);
+    }
+
+    #[test]
+    fn who_summarises_and_what_it_cost_is_told_where_somebody_does() {
+        let mut status = well();
+        status["extraction"] = json!({"extractor": "claude", "sentence": "Every run is summarised by claude.",
+                                      "calls_today": 3, "budget": 200});
+        status["queue"] = json!({"failed": 1});
+        let (text, _) = drawn(status);
+        assert!(
+            text.starts_with("1 run not extracted today; the log says why, and  doze extract SESSION"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n  Every run is summarised by claude. 3 of 200 calls today\n"), "{text}");
     }
 
     #[test]

@@ -83,6 +83,8 @@ enum Command {
     Import(session::ImportArgs),
     /// Count what is in a session file; nothing is stored
     Transcript(session::TranscriptArgs),
+    /// Have a session read again, also when that failed before
+    Extract(session::ExtractArgs),
     /// Show or tell how a running task stands
     Work(work::Args),
     /// List, repair or ignore projects
@@ -147,6 +149,7 @@ impl Cli {
             Command::Dream(args) => dream::run(app, args),
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
+            Command::Extract(args) => session::extract(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
             Command::Work(args) => work::run(app, args),
             Command::Project(args) => project::run(app, args),

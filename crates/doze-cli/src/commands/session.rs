@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use doze_client::{Spool, ensure_commit_id};
-use doze_protocol::session::{CommitAnswer, CommitParams, PreviewAnswer};
+use doze_protocol::session::{CommitAnswer, CommitParams, ExtractAnswer, PreviewAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, method};
 use serde::Deserialize;
@@ -264,5 +264,26 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
             )?;
         }
         Ok(Exit::Done)
+    })
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExtractArgs {
+    /// The session
+    session: String,
+    /// The agent's program, where several have a session of this name
+    #[arg(long)]
+    harness: Option<String>,
+}
+
+/// `doze extract SESSION`.
+pub(crate) fn extract(app: &mut App, args: &ExtractArgs) -> CommandResult {
+    let params = json!({"session": args.session, "harness": args.harness});
+    let answer = app.call(method::SESSION_EXTRACT, params)?;
+    app.show(&answer, |screen, answer: &ExtractAnswer| {
+        let is_queued = answer.extraction == "queued";
+        let then = if is_queued { "; it is read as soon as its turn comes" } else { "" };
+        screen.line(format!("{}{then}", one_line(&answer.extraction)))?;
+        Ok(if is_queued { Exit::Done } else { Exit::Nothing })
     })
 }

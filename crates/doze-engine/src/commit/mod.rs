@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::jobs::QUEUED;
 use crate::names::{
     MAX_NAME_BYTES, MAX_PATH_BYTES, check_agent, check_chars, check_count, check_given, check_name,
     check_path, safe_agent, safe_name,
@@ -33,11 +34,6 @@ pub use preview::{Preview, SessionListRequest};
 const MAX_EVENTS: usize = 50_000;
 const MAX_CHANGED_FILES: usize = 1_000;
 const MAX_TASK_TITLE: usize = 1_000;
-/// Events read back to summarise a session: the newest ones (S1.9).
-const SUMMARY_EVENTS: u64 = 5_000;
-/// Bytes read back at most, and events read back at once.
-const SUMMARY_BYTES: usize = 8 * 1024 * 1024;
-const SUMMARY_PAGE: u64 = 256;
 
 /// A session file to read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,6 +236,9 @@ impl Engine {
             Ok(done) => done,
             Err(answer) => return Ok(answer),
         };
+        if extraction == QUEUED {
+            self.wake_workers();
+        }
         Ok(CommitAnswer {
             session: request.session.clone(),
             project: place.id().map(ToString::to_string),
@@ -473,11 +472,16 @@ impl Work<'_> {
         session.summary = Some(summary.clone());
         let outcome = session.outcome;
 
-        let (is_learned, extraction) = self.extraction(&session);
         let mut facts = FactCounts::default();
-        if is_learned {
-            (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
-        }
+        let extraction = match self.not_learned_from(&session) {
+            Some(reason) => format!("skipped: {reason}"),
+            None => {
+                (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
+                let extraction;
+                (set, extraction) = self.engine.queued(snapshot, set, &session, request.end)?;
+                extraction
+            }
+        };
         let receipt = Receipt {
             facts: [facts.added, facts.reinforced, facts.promoted],
             events: [events.new, events.known, events.skipped],
@@ -511,7 +515,9 @@ impl Work<'_> {
         fresh: &[Event],
         intake: &Intake,
     ) -> Result<Summary, EngineError> {
-        let mut events = self.newest_events(snapshot, session, stored)?;
+        let stored = Session { event_count: stored, ..session.clone() };
+        let stored = self.engine.events_of_run(snapshot, self.owner, &stored, 0)?;
+        let mut events: Vec<Event> = stored.into_iter().map(|(_, event)| event).collect();
         events.extend_from_slice(fresh);
         let before = session.summary.clone().unwrap_or_default();
         let tokens = match self.request.tokens {
@@ -534,48 +540,12 @@ impl Work<'_> {
         }))
     }
 
-    /// The newest stored events, within [`SUMMARY_EVENTS`] and [`SUMMARY_BYTES`]. When the window lost the opening
-    /// request, it stands in front again (S1.9).
-    fn newest_events(
-        &self,
-        snapshot: &Snapshot,
-        session: &Session,
-        stored: u64,
-    ) -> Result<Vec<Event>, EngineError> {
-        let mut newest: Vec<Event> = Vec::new();
-        let mut bytes = 0;
-        let mut end = stored;
-        let oldest = stored.saturating_sub(SUMMARY_EVENTS);
-        while end > oldest && bytes < SUMMARY_BYTES {
-            let start = end.saturating_sub(SUMMARY_PAGE).max(oldest);
-            let mut page: Vec<Event> = snapshot
-                .events(self.owner, &session.key, start..end)?
-                .into_iter()
-                .map(|(_, event)| event)
-                .collect();
-            bytes += page.iter().map(|event| event.text.len() + tool_bytes(event)).sum::<usize>();
-            page.append(&mut newest);
-            newest = page;
-            end = start;
-        }
-        if end > 0 {
-            let opening = snapshot.events(self.owner, &session.key, 0..end.min(SUMMARY_PAGE))?;
-            let opening =
-                opening.into_iter().map(|(_, event)| event).find(|event| event.kind == EventKind::Prompt);
-            newest.splice(0..0, opening);
-        }
-        Ok(newest)
-    }
-
-    /// Whether rules learn from this commit, and what the answer says about extraction.
-    fn extraction(&self, session: &Session) -> (bool, String) {
+    /// Why nobody learns from this commit, if so (S1.5, S1.7).
+    fn not_learned_from(&self, session: &Session) -> Option<String> {
         if self.request.end == SessionEnd::Quit {
-            return (false, "skipped: the application quits".into());
+            return Some("the application quits".into());
         }
-        if !session.kind.is_learned_from() {
-            return (false, format!("skipped: {} sessions are not learned from", session.kind));
-        }
-        (true, "off".into())
+        (!session.kind.is_learned_from()).then(|| format!("{} sessions are not learned from", session.kind))
     }
 }
 
@@ -616,10 +586,6 @@ fn session_key(request: &CommitRequest) -> SessionKey {
 
 fn receipt_key(key: &SessionKey, commit_id: &str) -> String {
     session_aux_key(key, commit_id)
-}
-
-fn tool_bytes(event: &Event) -> usize {
-    event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len())
 }
 
 /// The id of a commit that brought none: a hash of everything it brought, the state of its transcript included.

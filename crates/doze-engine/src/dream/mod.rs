@@ -4,6 +4,7 @@
 //! is extracted, and applies the plan with its journal as one change set.
 
 mod journal;
+mod reading;
 mod state;
 mod sweep;
 
@@ -13,7 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Engine, EngineError, lock};
 pub use journal::Undone;
-pub(crate) use state::session_record;
+pub(crate) use state::{checkpointed, session_record};
+pub(crate) use sweep::last_states;
 
 /// How long after the last call an agent counts as at work.
 const BUSY: SignedDuration = SignedDuration::from_mins(5);

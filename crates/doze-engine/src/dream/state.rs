@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use doze_core::model::{Kind, Mode, Origin, OwnerId, Scope, Session, SessionKey};
 use doze_dream::{Candidate, SessionState};
-use doze_store::{Family, SessionFilter, Snapshot, session_aux_key};
+use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, encoded, lock};
 
 /// The setting that tells how the last sweeps went.
 pub(super) const SWEEP_STATE: &str = "dream";
-/// The ledger's and the checkpoint's name for the extractor of dreams.
-const EXTRACTOR: &str = "dream:rules";
 /// Days by which the listing reaches further back than the bound, so that a session beyond it is told as too old.
 const LOOK_BACK_DAYS: i64 = 15;
 
-/// How far a session was read by dreams.
+/// How far an extractor has read a session, whether for a dream, a job or an import: the ledger (`R10`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Checkpoint {
@@ -112,9 +110,24 @@ impl Kept {
     }
 }
 
-/// The key of a session's checkpoint and of what it yielded.
-pub(crate) fn session_record(key: &SessionKey) -> String {
-    session_aux_key(key, EXTRACTOR)
+/// The key of what an extractor has read of a session, and of what that yielded.
+pub(crate) fn session_record(key: &SessionKey, extractor: &str) -> String {
+    session_aux_key(key, extractor)
+}
+
+/// Notes that an extractor has read a session up to an ordinal.
+pub(crate) fn checkpointed(
+    set: ChangeSet,
+    key: &SessionKey,
+    extractor: &str,
+    ordinal: u64,
+    rounds: u64,
+) -> Result<ChangeSet, EngineError> {
+    let checkpoint = Checkpoint { rounds, ordinal, ..Checkpoint::default() };
+    let record = session_record(key, extractor);
+    Ok(set
+        .put_aux(Family::Checkpoint, record.clone(), encoded(&checkpoint)?)
+        .delete_aux(Family::Candidates, record))
 }
 
 impl Engine {
@@ -123,9 +136,25 @@ impl Engine {
         snapshot: &Snapshot,
         owner: &OwnerId,
         key: &SessionKey,
+        extractor: &str,
     ) -> Result<Checkpoint, EngineError> {
-        let bytes = snapshot.aux(owner, Family::Checkpoint, &session_record(key))?;
+        let bytes = snapshot.aux(owner, Family::Checkpoint, &session_record(key, extractor))?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    /// How far the extractor of dreams has read a session.
+    pub(crate) fn dreamt(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        key: &SessionKey,
+    ) -> Result<Checkpoint, EngineError> {
+        self.checkpoint(snapshot, owner, key, self.dream_ledger(key))
+    }
+
+    /// The ledger's name for who reads a session for a dream.
+    pub(crate) fn dream_ledger(&self, key: &SessionKey) -> &'static str {
+        lock(&self.inner.switches).extractors.dream_ledger(&key.harness)
     }
 
     pub(super) fn sweep_state(
@@ -149,7 +178,7 @@ impl Engine {
             SessionFilter { since: self.now().checked_sub(look_back).ok(), ..SessionFilter::default() };
         let mut states = Vec::new();
         for session in snapshot.sessions(owner, &filter, None, usize::MAX)?.items {
-            let checkpoint = self.checkpoint(snapshot, owner, &session.key)?;
+            let checkpoint = self.dreamt(snapshot, owner, &session.key)?;
             states.push(SessionState {
                 session,
                 done_rounds: checkpoint.rounds,
@@ -175,11 +204,6 @@ impl Engine {
         };
         Ok((reads(Mode::Code) + reads(Mode::Agent)) as u64)
     }
-}
-
-/// The local day of a time, by which the cap is counted.
-pub(super) fn day_of(now: Timestamp) -> String {
-    now.to_zoned_datetime(jiff::tz::TimeZone::system()).date().to_string()
 }
 
 /// Whether a session is in a project, for sweeps of one project.

@@ -3,26 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{
-    Dream, DreamId, DreamResult, DreamedSession, Event, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
-    Session, SessionKey, SessionOutcome, Verification,
+    Dream, DreamId, DreamResult, DreamedSession, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
+    SessionKey, SessionOutcome,
 };
 use doze_core::{redact, text};
 use doze_dream::{
-    Candidate, CandidateOf, Caps, Choice, ChoiceOutcome, ExtractContext, Plan, PlanInput, TakenBack,
-    candidates, choose, plan, retry_after, taken_back,
+    Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, TakenBack, choose, plan, retry_after, taken_back,
 };
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::{SignedDuration, Timestamp};
 
 use super::DreamRequest;
-use super::state::{Checkpoint, SWEEP_STATE, Yielded, day_of, is_in, session_record};
-use crate::{Engine, EngineError, Problem};
+use super::reading::{Read, Reading};
+use super::state::{SWEEP_STATE, checkpointed, is_in, session_record};
+use crate::clock::day_of;
+use crate::{Engine, EngineError, Problem, encoded};
 
 /// How often a plan is made anew because a record changed under it.
 const PLAN_RETRIES: u32 = 5;
-/// Events read at once, and bytes of one session held for extraction: the newest count.
-const EVENT_PAGE: u64 = 256;
-const SESSION_BYTES: usize = 8 * 1024 * 1024;
 /// Skipped sessions that a journal lists.
 const MAX_SKIPPED_TOLD: usize = 20;
 /// Findings left alone that a journal lists, and characters of their titles.
@@ -32,12 +30,6 @@ const MAX_TITLE_TOLD: usize = 120;
 const EVER_DAYS: u32 = 3650;
 /// Dreams the journal keeps.
 const MAX_DREAMS: usize = 500;
-
-/// A session that is read, and what it yields.
-struct Reading {
-    session: Session,
-    yielded: Yielded,
-}
 
 impl Engine {
     /// Runs one sweep and answers its journal. Two never run at once.
@@ -73,23 +65,36 @@ impl Engine {
                     }
                 }
                 ChoiceOutcome::Read { from_ordinal } => {
-                    let reading = match self.read(owner, &choice, from_ordinal, request.dry_run) {
-                        Ok(Some(reading)) => reading,
-                        Ok(None) => continue,
-                        Err(error) => {
-                            tracing::warn!(error = %crate::chain(&error), "a session could not be read for a dream");
-                            self.note_failure(owner, &choice, request.dry_run)?;
-                            sessions.push(dreamed(&choice, SessionOutcome::Retry, &error.message));
-                            continue;
+                    // One session that cannot be read does not hold up the others.
+                    let read = self.read(owner, &choice, from_ordinal, request.dry_run).unwrap_or_else(|error| {
+                        tracing::warn!(error = %crate::chain(&error), "a session could not be read for a dream");
+                        Read::Retry { reason: error.message, counts: true }
+                    });
+                    match read {
+                        Read::Gone => {}
+                        Read::Retry { reason, counts } => {
+                            if counts {
+                                self.note_failure(owner, &choice, request.dry_run)?;
+                            }
+                            sessions.push(dreamed(&choice, SessionOutcome::Retry, &reason));
                         }
-                    };
-                    let outcome = if reading.yielded.candidates.is_empty() {
-                        dreamed(&choice, SessionOutcome::Empty, "nothing in it is worth keeping")
-                    } else {
-                        dreamed(&choice, SessionOutcome::Extracted, "")
-                    };
-                    sessions.push(outcome);
-                    readings.push(reading);
+                        Read::Unreadable(reading) => {
+                            sessions.push(dreamed(
+                                &choice,
+                                SessionOutcome::Skipped,
+                                "the reply could not be read",
+                            ));
+                            readings.push(*reading);
+                        }
+                        Read::Reading(reading) => {
+                            let (outcome, reason) = match reading.yielded.candidates.is_empty() {
+                                true => (SessionOutcome::Empty, "nothing in it is worth keeping"),
+                                false => (SessionOutcome::Extracted, ""),
+                            };
+                            sessions.push(dreamed(&choice, outcome, reason));
+                            readings.push(*reading);
+                        }
+                    }
                 }
             }
         }
@@ -170,80 +175,16 @@ impl Engine {
         Ok(choices)
     }
 
-    /// Extracts from one session, or takes what an interrupted sweep has extracted. Kept before the next one is read.
-    fn read(
-        &self,
-        owner: &OwnerId,
-        choice: &Choice,
-        from: u64,
-        dry_run: bool,
-    ) -> Result<Option<Reading>, EngineError> {
-        // Words that are forgotten meanwhile must not be kept: forgetting touches the session they came from.
-        self.decide(&format!("session {} keeps changing", choice.key.session), |snapshot| {
-            let set = ChangeSet::new(owner.clone());
-            let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok((set, None)) };
-            let record = session_record(&choice.key);
-            let kept = snapshot.aux(owner, Family::Candidates, &record)?;
-            let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
-                return Ok((set, Some(Reading { session, yielded })));
-            }
-            let yielded = self.extracted(snapshot, owner, &session, from)?;
-            let set = if dry_run {
-                set
-            } else {
-                let value = serde_json::to_vec(&yielded).unwrap_or_default();
-                set.expect_seen(snapshot, Subject::Session(choice.key.clone()))?.put_aux(
-                    Family::Candidates,
-                    record,
-                    value,
-                )
-            };
-            Ok((set, Some(Reading { session, yielded })))
-        })
-    }
-
-    /// What a session yields from an ordinal on, without what was forgotten.
-    fn extracted(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        session: &Session,
-        from: u64,
-    ) -> Result<Yielded, EngineError> {
-        let events = self.session_events(snapshot, owner, session, from)?;
-        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
-        let caps = Caps::default();
-        let found = candidates(session, &events, &ExtractContext { was_shown: &was_shown, caps: &caps });
-        let mut kept = Vec::new();
-        for candidate in &found {
-            if !self.is_forgotten_candidate(snapshot, owner, candidate)? {
-                kept.push(candidate.into());
-            }
-        }
-        Ok(Yielded { from, upto: session.event_count, rounds: session.rounds, candidates: kept })
-    }
-
-    fn is_forgotten_candidate(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        candidate: &Candidate,
-    ) -> Result<bool, EngineError> {
-        Ok(self.is_forgotten(snapshot, owner, &candidate.body)?
-            || self.is_forgotten(snapshot, owner, &candidate.title)?)
-    }
-
     /// Sessions that were told as left out, so that the next sweep does not tell them again.
     fn note_told(&self, owner: &OwnerId, told: &[SessionKey]) -> Result<(), EngineError> {
         let snapshot = self.store().snapshot()?;
         let mut set = ChangeSet::new(owner.clone());
         for key in told {
             let Some(session) = snapshot.session(owner, key)? else { continue };
-            let mut checkpoint = self.checkpoint(&snapshot, owner, key)?;
+            let mut checkpoint = self.dreamt(&snapshot, owner, key)?;
             checkpoint.told_events = session.event_count;
-            let value = serde_json::to_vec(&checkpoint).unwrap_or_default();
-            set = set.put_aux(Family::Checkpoint, session_record(key), value);
+            let record = session_record(key, self.dream_ledger(key));
+            set = set.put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
         }
         if set.changes.is_empty() {
             return Ok(());
@@ -255,44 +196,16 @@ impl Engine {
     /// One session that cannot be read does not hold up the others; from the third time on it waits longer.
     fn note_failure(&self, owner: &OwnerId, choice: &Choice, dry_run: bool) -> Result<(), EngineError> {
         let snapshot = self.store().snapshot()?;
-        let mut checkpoint = self.checkpoint(&snapshot, owner, &choice.key)?;
+        let mut checkpoint = self.dreamt(&snapshot, owner, &choice.key)?;
         checkpoint.failures = checkpoint.failures.saturating_add(1);
         checkpoint.next_try_after = retry_after(checkpoint.failures, self.now());
         if dry_run {
             return Ok(());
         }
-        let value = serde_json::to_vec(&checkpoint).unwrap_or_default();
-        let set =
-            ChangeSet::new(owner.clone()).put_aux(Family::Checkpoint, session_record(&choice.key), value);
+        let record = session_record(&choice.key, self.dream_ledger(&choice.key));
+        let set = ChangeSet::new(owner.clone()).put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
         self.store().apply(set)?;
         Ok(())
-    }
-
-    /// The events from an ordinal on; of a session that is too long the newest.
-    fn session_events(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        session: &Session,
-        from: u64,
-    ) -> Result<Vec<(u64, Event)>, EngineError> {
-        let mut newest: Vec<(u64, Event)> = Vec::new();
-        let (mut end, mut bytes) = (session.event_count, 0);
-        while end > from && bytes < SESSION_BYTES {
-            let start = end.saturating_sub(EVENT_PAGE).max(from);
-            let mut page = snapshot.events(owner, &session.key, start..end)?;
-            bytes += page
-                .iter()
-                .map(|(_, event)| {
-                    event.text.len()
-                        + event.tool.as_ref().map_or(0, |tool| tool.input.len() + tool.output.len())
-                })
-                .sum::<usize>();
-            page.append(&mut newest);
-            newest = page;
-            end = start;
-        }
-        Ok(newest)
     }
 
     /// Plans on a snapshot and applies plan, journal and checkpoints as one change set. A record that changed
@@ -310,7 +223,7 @@ impl Engine {
             let mut state = self.sweep_state(&snapshot, owner)?;
             let scopes = self.touched_scopes(&snapshot, owner, readings, project)?;
             let journal = snapshot.dreams(owner, usize::MAX)?;
-            let taken: Vec<TakenBack> = journal.iter().take(MAX_DREAMS).flat_map(taken_back).collect();
+            let taken = self.taken_back(&snapshot, owner)?;
             let made = self.plan(&snapshot, owner, readings, &scopes, &state, &taken)?;
             dream.ended_at = self.now();
             dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
@@ -330,12 +243,12 @@ impl Engine {
                 set = set.put_memory(memory);
             }
             for reading in readings {
-                set = checkpointed(set, reading);
+                let key = &reading.session.key;
+                let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
+                set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
             }
             note(&mut state, &dream, &made, self.random());
-            set = set
-                .put_aux(Family::Setting, SWEEP_STATE, serde_json::to_vec(&state).unwrap_or_default())
-                .put_dream(dream.clone());
+            set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
             for old in journal.into_iter().skip(MAX_DREAMS - 1) {
                 set = set.delete_dream(old.id);
             }
@@ -382,6 +295,15 @@ impl Engine {
         Ok(touched.into_values().collect())
     }
 
+    /// What the journal says was taken back.
+    pub(crate) fn taken_back(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+    ) -> Result<Vec<TakenBack>, EngineError> {
+        Ok(snapshot.dreams(owner, MAX_DREAMS)?.iter().flat_map(taken_back).collect())
+    }
+
     fn plan(
         &self,
         snapshot: &Snapshot,
@@ -397,29 +319,9 @@ impl Engine {
         }
         let mut findings = Vec::new();
         for reading in readings {
-            let shown = self.shown_in(snapshot, owner, Some(&reading.session.key.session))?;
-            for candidate in
-                reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore)
-            {
-                // Forgotten since it was read.
-                if self.is_forgotten_candidate(snapshot, owner, &candidate)? {
-                    continue;
-                }
-                findings.push(CandidateOf {
-                    session: reading.session.key.clone(),
-                    owner: owner.clone(),
-                    agent: reading.session.agent.clone(),
-                    task: reading
-                        .session
-                        .task
-                        .as_ref()
-                        .map(|task| task.id.clone())
-                        .filter(|id| !id.is_empty()),
-                    shown: shown.iter().cloned().map(Into::into).collect(),
-                    found_by: Verification::Rule,
-                    candidate,
-                });
-            }
+            let candidates: Vec<Candidate> =
+                reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore).collect();
+            findings.extend(self.findings(snapshot, owner, &reading.session, &candidates, &reading.asked)?);
         }
         let now = self.now();
         let spent: Vec<(Scope, usize)> = if state.day == day_of(now) {
@@ -450,20 +352,12 @@ fn dreamed(choice: &Choice, outcome: SessionOutcome, reason: &str) -> DreamedSes
 }
 
 /// Each changed record as the plan leaves it.
-fn last_states(made: &Plan) -> Vec<Memory> {
+pub(crate) fn last_states(made: &Plan) -> Vec<Memory> {
     let mut last: BTreeMap<&str, &Memory> = BTreeMap::new();
     for change in &made.changes {
         last.insert(change.after.id.as_str(), &change.after);
     }
     last.into_values().cloned().collect()
-}
-
-fn checkpointed(set: ChangeSet, reading: &Reading) -> ChangeSet {
-    let record = session_record(&reading.session.key);
-    let checkpoint =
-        Checkpoint { rounds: reading.yielded.rounds, ordinal: reading.yielded.upto, ..Checkpoint::default() };
-    set.put_aux(Family::Checkpoint, record.clone(), serde_json::to_vec(&checkpoint).unwrap_or_default())
-        .delete_aux(Family::Candidates, record)
 }
 
 /// Counts a sweep that ended.
@@ -513,7 +407,7 @@ impl Engine {
         state.last_run = Some(at);
         state.last_result = Some(DreamResult::Failed.to_string());
         state.failed = state.failed.saturating_add(1);
-        let value = serde_json::to_vec(&state).unwrap_or_default();
+        let value = encoded(&state)?;
         self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Setting, SWEEP_STATE, value))?;
         Ok(())
     }

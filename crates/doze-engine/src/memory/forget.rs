@@ -8,6 +8,7 @@ use doze_core::text;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
+use crate::asking::Who;
 use crate::names::safe_name;
 use crate::task::task_key;
 use crate::{Engine, EngineError};
@@ -452,9 +453,10 @@ fn blank_events(
                 set = set.replace_event(key.clone(), ordinal, blanked(event));
             }
         }
-        set = set
-            .delete_aux(Family::Candidates, crate::dream::session_record(&key))
-            .put_session(blank_summary(session, texts));
+        for extractor in Who::LEDGERS {
+            set = set.delete_aux(Family::Candidates, crate::dream::session_record(&key, extractor));
+        }
+        set = set.put_session(blank_summary(session, texts));
     }
     Ok(set)
 }

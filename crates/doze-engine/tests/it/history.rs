@@ -28,7 +28,7 @@ fn left(kit: &Kit) -> Vec<String> {
 }
 
 fn tidy(kit: &Kit, switches: Switches) -> u64 {
-    kit.engine.set_switches(switches);
+    kit.engine.set_switches(&kit.owner, switches);
     kit.engine.tidy(&kit.owner).unwrap()
 }
 

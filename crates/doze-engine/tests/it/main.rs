@@ -7,6 +7,7 @@ mod commit;
 mod dream;
 mod history;
 mod hostile;
+mod jobs;
 mod kept;
 mod kit;
 mod memory;

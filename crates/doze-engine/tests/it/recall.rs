@@ -67,7 +67,7 @@ fn nothing_is_captured_or_injected_while_paused_ignored_or_off() {
     kit.engine.ignore_project(&kit.owner, &cwd, true).unwrap();
     assert!(kit.brief(&cwd, "a").is_empty() && say("s3").extraction.contains("ignored"));
     kit.engine.ignore_project(&kit.owner, &cwd, false).unwrap();
-    kit.engine.set_switches(Switches { memory_enabled: false, ..Switches::default() });
+    kit.engine.set_switches(&kit.owner, Switches { memory_enabled: false, ..Switches::default() });
     assert!(kit.brief(&cwd, "a").is_empty() && say("s4").extraction.contains("off"));
 }
 
@@ -256,7 +256,7 @@ fn what_is_stored_stays_readable_while_memory_is_off() {
     let kit = Kit::new();
     let cwd = kit.project("shop");
     kit.commit(turn("s", "a", &cwd, vec![prompt(1, "Note: the staging API listens on port 5433.")]));
-    kit.engine.set_switches(Switches { memory_enabled: false, ..Switches::default() });
+    kit.engine.set_switches(&kit.owner, Switches { memory_enabled: false, ..Switches::default() });
     assert_eq!(kit.found(&cwd, "staging").len(), 1);
     let list = doze_engine::ListRequest { reader: reader(&cwd, "a"), limit: 5, ..Default::default() };
     let memory = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);

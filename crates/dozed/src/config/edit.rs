@@ -48,6 +48,9 @@ fn to_toml(value: &Value) -> Item {
         Value::Bool(on) => toml_value(*on),
         Value::Number(number) => toml_value(number.as_i64().unwrap_or_default()),
         Value::String(text) => toml_value(text.as_str()),
+        Value::Array(items) => {
+            toml_value(items.iter().filter_map(Value::as_str).collect::<toml_edit::Array>())
+        }
         other => toml_value(other.to_string()),
     }
 }

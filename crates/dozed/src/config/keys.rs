@@ -22,6 +22,10 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Any text; empty unless set.
     Text,
+    /// A text that nobody is shown; empty unless set.
+    Secret,
+    /// A list of texts; empty unless set.
+    List,
     /// A wall-clock schedule in cron syntax; empty means none.
     Cron,
 }
@@ -49,7 +53,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "preset",
         kind: Kind::Choice(&["doze", "openorc", "jiuwen", "office"]),
-        doc: "The defaults to start from. `openorc`: nothing is remembered and nothing swept until switched on. \
+        doc: "The defaults to start from. `openorc`: nothing is remembered and nothing swept until switched on; then \
+              each run is summarised by its own agent. \
               `jiuwen`: no sweeps until switched on. `office`: rules and words only, no sweeps and no embedder.",
         env: &["DOZE_PRESET"],
         restart: false,
@@ -84,9 +89,66 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "extractor",
-        kind: Kind::Choice(&["off"]),
-        doc: "Who reads a run when it ends: nobody so far. Facts are found by rules at every commit whatever this says.",
+        kind: Kind::Choice(&[
+            "off", "rules", "auto", "claude", "codex", "gemini", "opencode", "http", "command",
+        ]),
+        doc: "Who reads a run when it ends: nobody, the rules, the agent that did the work (`auto`), one agent's command \
+              line whoever did it, a model behind `extractor.url` (`http`), or the program of `command`. Facts are \
+              found by rules at every commit whatever this says.",
         env: &["DOZE_EXTRACTOR"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.model",
+        kind: Kind::Text,
+        doc: "The model that a chosen extractor is asked to use; each has its own unless this says another. `auto` \
+              ignores it.",
+        env: &["DOZE_EXTRACTOR_MODEL"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.url",
+        kind: Kind::Text,
+        doc: "Where the model of `http` is, as `http://127.0.0.1:8080/v1`.",
+        env: &["DOZE_EXTRACTOR_URL"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.api",
+        kind: Kind::Choice(&["openai", "ollama", "anthropic"]),
+        doc: "What is spoken at `extractor.url`: chat completions as OpenAI has them, Ollama's chat, or Anthropic's \
+              messages.",
+        env: &["DOZE_EXTRACTOR_API"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.key",
+        kind: Kind::Secret,
+        doc: "The key that `extractor.url` asks for; for `claude` the Anthropic key that pays instead of the login.",
+        env: &["DOZE_EXTRACTOR_KEY"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.calls_per_day",
+        kind: Kind::Int { default: 200, min: 0, max: 1_000_000 },
+        doc: "Times a day that an agent or a model is asked, by jobs and dreams together; 0 for no limit. What waits \
+              goes on the next day.",
+        env: &["DOZE_EXTRACTOR_CALLS_PER_DAY"],
+        restart: false,
+    },
+    Key {
+        name: "extractor.tokens_per_day",
+        kind: Kind::Int { default: 2_000_000, min: 0, max: 1_000_000_000_000 },
+        doc: "Tokens a day that asking may cost; 0 for no limit.",
+        env: &["DOZE_EXTRACTOR_TOKENS_PER_DAY"],
+        restart: false,
+    },
+    Key {
+        name: "command",
+        kind: Kind::List,
+        doc: "The program of the extractor `command` with its arguments, as [\"prog\", \"arg\"]: it reads the prompt on \
+              stdin, prints a reply, and ends with 0.",
+        env: &["DOZE_COMMAND"],
         restart: false,
     },
     Key {
@@ -112,8 +174,11 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "dream.extractor",
-        kind: Kind::Choice(&["rules", "off"]),
-        doc: "Who reads the sessions of a sweep.",
+        kind: Kind::Choice(&[
+            "rules", "auto", "claude", "codex", "gemini", "opencode", "http", "command", "off",
+        ]),
+        doc: "Who reads the sessions of a sweep, as `extractor` says it. `auto` leaves a session whose agent cannot be \
+              asked to the rules.",
         env: &["DOZE_DREAM_EXTRACTOR"],
         restart: false,
     },
@@ -195,7 +260,9 @@ pub const KEYS: &[Key] = &[
 pub(super) fn preset(name: &str) -> &'static [(&'static str, PresetValue)] {
     use PresetValue::{Bool, Word};
     match name {
-        "openorc" => &[("memory.enabled", Bool(false)), ("dream.enabled", Bool(false))],
+        "openorc" => {
+            &[("memory.enabled", Bool(false)), ("extractor", Word("auto")), ("dream.enabled", Bool(false))]
+        }
         "jiuwen" => &[("dream.enabled", Bool(false))],
         "office" => &[("dream.enabled", Bool(false)), ("embedder", Word("off"))],
         _ => &[],
@@ -238,14 +305,20 @@ impl Key {
             Kind::Bool(on) => on.into(),
             Kind::Int { default, .. } => default.into(),
             Kind::Choice(words) => words.first().copied().unwrap_or_default().into(),
-            Kind::Text | Kind::Cron => "".into(),
+            Kind::Text | Kind::Secret | Kind::Cron => "".into(),
+            Kind::List => Value::Array(Vec::new()),
         }
     }
 
     /// Checks a value; the error completes "`key`: …".
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match (self.kind, value) {
-            (Kind::Bool(_), Value::Bool(_)) | (Kind::Text, Value::String(_)) => Ok(()),
+            (Kind::Bool(_), Value::Bool(_)) | (Kind::Text | Kind::Secret, Value::String(_)) => Ok(()),
+            (Kind::List, Value::Array(items)) if items.iter().all(Value::is_string) => Ok(()),
+            (Kind::List, value) => {
+                Err(format!("expected a list of texts, as [\"a\", \"b\"], found {}", describe(value)))
+            }
+            (Kind::Secret, _) => Err("expected a text".to_owned()),
             (Kind::Int { min, max, .. }, value) => match value.as_i64() {
                 Some(number) if (min..=max).contains(&number) => Ok(()),
                 Some(number) => Err(format!("{number} is outside {min} to {max}")),
@@ -274,7 +347,9 @@ impl Key {
             },
             Kind::Int { .. } => trimmed.parse::<i64>().ok().map(Value::from),
             Kind::Choice(_) => Some(trimmed.into()),
-            Kind::Text | Kind::Cron => None,
+            Kind::List if trimmed.starts_with('[') => serde_json::from_str(trimmed).ok(),
+            Kind::List => Some(trimmed.split_whitespace().collect()),
+            Kind::Text | Kind::Secret | Kind::Cron => None,
         };
         parsed.unwrap_or_else(|| text.into())
     }
@@ -285,7 +360,8 @@ impl Key {
             Kind::Bool(_) => json!({"type": "boolean"}),
             Kind::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
             Kind::Choice(words) => json!({"type": "string", "enum": words}),
-            Kind::Text | Kind::Cron => json!({"type": "string"}),
+            Kind::Text | Kind::Secret | Kind::Cron => json!({"type": "string"}),
+            Kind::List => json!({"type": "array", "items": {"type": "string"}}),
         };
         schema["default"] = self.default_value();
         schema["description"] = self.told().into();

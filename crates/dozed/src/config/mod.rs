@@ -49,6 +49,9 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// What is shown of a secret that is set.
+const MASK: &str = "[set]";
+
 /// One thing that is wrong with the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -156,15 +159,20 @@ impl Config {
 
     /// Every key with its value and origin, secrets masked.
     pub fn answer(&self) -> ConfigAnswer {
-        let masked = |value: &Value| match value {
-            Value::String(text) => Value::String(doze_core::redact::redact(text).text.into()),
+        let masked = |name: &str, value: &Value| match value {
+            Value::String(text) if text.is_empty() => value.clone(),
+            Value::String(_) if keys::find(name).is_some_and(|key| key.kind == Kind::Secret) => MASK.into(),
+            Value::String(text) => hidden(text),
+            Value::Array(items) => {
+                items.iter().map(|item| item.as_str().map_or(Value::Null, hidden)).collect()
+            }
             other => other.clone(),
         };
         self.values
             .iter()
             .map(|(name, (value, origin))| {
                 let restart = keys::find(name).is_some_and(|key| key.restart);
-                let value = ConfigValue { value: masked(value), origin: origin.to_string(), restart };
+                let value = ConfigValue { value: masked(name, value), origin: origin.to_string(), restart };
                 ((*name).to_owned(), value)
             })
             .collect()
@@ -174,6 +182,11 @@ impl Config {
     pub fn settings(&self) -> Settings {
         Settings::from_config(self)
     }
+}
+
+/// A text as it may be shown: the secrets in it are not.
+fn hidden(text: &str) -> Value {
+    doze_core::redact::redact(text).text.into()
 }
 
 fn accept(

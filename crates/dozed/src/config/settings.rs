@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use doze_engine::{Extractors, Key};
 use serde_json::Value;
 
 use super::{Config, cron};
 
-/// Every setting, typed. One field a key of the table, in its order.
+/// Every setting, typed. In the order of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `preset`
@@ -20,16 +21,14 @@ pub struct Settings {
     pub brief_tokens: usize,
     /// `hooks.prompt_search`
     pub prompt_search: bool,
-    /// `extractor`
-    pub extractor: String,
+    /// `extractor` and what goes with it, `command`, and `dream.extractor`.
+    pub extractors: Extractors,
     /// `dream.enabled`
     pub dream_enabled: bool,
     /// `dream.code`
     pub dream_code: bool,
     /// `dream.agent`
     pub dream_agent: bool,
-    /// `dream.extractor`
-    pub dream_extractor: String,
     /// `dream.interval_seconds`
     pub dream_interval: Duration,
     /// `dream.cron` with its seconds, as the scheduler wants it.
@@ -59,6 +58,10 @@ impl Settings {
         let number = |name: &str| value(name).and_then(Value::as_u64).unwrap_or_default();
         let size = |name: &str| usize::try_from(number(name)).unwrap_or(usize::MAX);
         let text = |name: &str| value(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let list = |name: &str| {
+            let items = value(name).and_then(Value::as_array).into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
         let some = |text: String| (!text.is_empty()).then_some(text);
         Self {
             preset: text("preset"),
@@ -66,11 +69,20 @@ impl Settings {
             memory_engine: text("memory.engine"),
             brief_tokens: size("memory.brief_tokens"),
             prompt_search: on("hooks.prompt_search"),
-            extractor: text("extractor"),
+            extractors: Extractors {
+                jobs: text("extractor").parse().unwrap_or_default(),
+                dreams: text("dream.extractor").parse().unwrap_or_default(),
+                model: text("extractor.model"),
+                url: text("extractor.url"),
+                api: text("extractor.api").parse().ok(),
+                key: some(text("extractor.key")).map(Key::new),
+                command: list("command"),
+                calls_per_day: number("extractor.calls_per_day"),
+                tokens_per_day: number("extractor.tokens_per_day"),
+            },
             dream_enabled: on("dream.enabled"),
             dream_code: on("dream.code"),
             dream_agent: on("dream.agent"),
-            dream_extractor: text("dream.extractor"),
             dream_interval: Duration::from_secs(number("dream.interval_seconds")),
             // Checked when it was loaded.
             dream_cron: cron::six_fields(&text("dream.cron")).ok().and_then(some),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use doze_engine::Who;
 use serde_json::json;
 
 use super::*;
@@ -69,6 +70,7 @@ fn each_preset_restores_its_own_defaults() {
     let of = |preset: &str| load(&format!("preset = \"{preset}\""), &[], &[]).unwrap().settings();
     assert!(of("doze").memory_enabled && of("doze").dream_enabled && of("doze").embedder == "builtin");
     assert!(!of("openorc").memory_enabled && !of("openorc").dream_enabled);
+    assert_eq!((of("openorc").extractors.jobs, of("doze").extractors.jobs), (Who::Auto, Who::Off));
     assert!(of("jiuwen").memory_enabled && !of("jiuwen").dream_enabled);
     assert!(of("office").embedder == "off" && !of("office").dream_enabled);
 }
@@ -81,7 +83,7 @@ fn everything_wrong_is_told_at_once_with_a_suggestion() {
         problems,
         [
             "dream.interval_seconds: 0 is outside 1 to 31536000",
-            "extractor: expected one of off, found \"gpt\"",
+            "extractor: expected one of off, rules, auto, claude, codex, gemini, opencode, http, command, found \"gpt\"",
             "there is no key \"memory.enable\"; did you mean \"memory.enabled\"?",
             "preset: expected one of doze, openorc, jiuwen, office, found 7",
             "there is no key \"zzz\"; `doze config schema` lists the keys",
@@ -121,6 +123,25 @@ fn secrets_are_masked_when_shown() {
     let answer = config.answer();
     assert!(!answer["embedder.library"].value.to_string().contains(&key));
     assert_eq!(answer.len(), KEYS.len());
+
+    let file = format!("\"extractor.key\" = \"plain words\"\ncommand = [\"ask\", \"--key={key}\"]");
+    let config = load(&file, &[], &[]).unwrap();
+    let answer = config.answer();
+    assert_eq!(answer["extractor.key"].value, json!("[set]"));
+    assert!(!serde_json::to_string(&answer).unwrap().contains(&key), "{answer:?}");
+    assert!(!format!("{:?}", config.settings()).contains("plain words"));
+}
+
+#[test]
+fn a_list_is_read_from_a_file_a_variable_and_a_call() {
+    let of = |file: &str, env: &[(&str, &str)]| load(file, env, &[]).unwrap().settings().extractors.command;
+    assert_eq!(of("command = [\"ask\", \"a b\"]", &[]), ["ask", "a b"]);
+    assert_eq!(of("", &[("DOZE_COMMAND", "ask -q")]), ["ask", "-q"]);
+    assert_eq!(of("", &[("DOZE_COMMAND", "[\"ask\", \"a b\"]")]), ["ask", "a b"]);
+    assert_eq!(
+        wrong("command = \"ask\""),
+        ["command: expected a list of texts, as [\"a\", \"b\"], found \"ask\""]
+    );
 }
 
 #[test]

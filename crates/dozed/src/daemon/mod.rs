@@ -1,6 +1,7 @@
 //! The engine with what keeps it company in this process: the dispatcher, the sweeper and the spool's drain.
 
 mod cron;
+mod jobs;
 mod spool;
 mod sweeper;
 
@@ -9,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use doze_client::Spool;
-use doze_core::model::Mode;
+use doze_core::model::{Mode, OwnerId};
 use doze_engine::{
-    EmbedderChoice, Engine, Environment, Options, Schedule, Surroundings, Switches, SystemEnvironment,
+    EmbedderChoice, Engine, Environment, Options, Schedule, Surroundings, Switches, SystemEnvironment, Who,
     local_owner,
 };
 use doze_protocol::system::{ConfigAnswer, SpoolStatus};
@@ -24,6 +25,7 @@ use crate::dispatch::{Dispatch, Process, ProcessFacts};
 use crate::logs::LogLevel;
 use crate::run::{Opening, StartError};
 use crate::server::{Handler, Peer};
+use jobs::Workers;
 use spool::Drain;
 use sweeper::Sweeper;
 
@@ -42,7 +44,9 @@ pub struct Daemon {
 #[derive(Clone)]
 struct Parts {
     engine: Engine,
+    owner: OwnerId,
     sweeper: Arc<Sweeper>,
+    workers: Arc<Workers>,
     level: LogLevel,
 }
 
@@ -50,7 +54,7 @@ impl Parts {
     /// Puts settings in force.
     fn apply(&self, settings: &Settings) {
         self.level.set(&settings.log_level);
-        self.engine.set_switches(switches(settings));
+        self.engine.set_switches(&self.owner, switches(settings));
         self.sweeper.reschedule(settings.dream_cron.clone());
     }
 }
@@ -83,8 +87,14 @@ impl Daemon {
         let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
         let sweeper =
             Sweeper::start(engine.clone(), owner.clone(), settings.dream_cron.clone()).map_err(failed)?;
-        let parts =
-            Parts { engine: engine.clone(), sweeper: Arc::new(sweeper), level: opening.level.clone() };
+        let workers = Workers::start(&engine, &owner).map_err(failed)?;
+        let parts = Parts {
+            engine: engine.clone(),
+            owner: owner.clone(),
+            sweeper: Arc::new(sweeper),
+            workers: Arc::new(workers),
+            level: opening.level.clone(),
+        };
         let around = Around {
             config: Arc::clone(&opening.config),
             parts: parts.clone(),
@@ -113,7 +123,10 @@ impl Handler for Daemon {
 
     fn close(&self) {
         self.drain.stop();
+        // Whoever is asked just now is not waited for.
+        self.parts.engine.stop_asking();
         self.parts.sweeper.stop();
+        self.parts.workers.stop();
         self.parts.engine.close();
     }
 }
@@ -132,7 +145,6 @@ impl Process for Around {
         let level = self.spool.level();
         let settings = self.config.current().settings();
         ProcessFacts {
-            extractor: settings.extractor,
             memory_engine: settings.memory_engine,
             spool: SpoolStatus {
                 pending: level.files as u64,
@@ -185,8 +197,9 @@ fn switches(settings: &Settings) -> Switches {
         brief_tokens: settings.brief_tokens,
         history_max_bytes: settings.history_max_bytes,
         history_max_age_days: settings.history_max_age_days,
+        extractors: settings.extractors.clone(),
         schedule: Schedule {
-            enabled: settings.dream_enabled && settings.dream_extractor != "off" && !modes.is_empty(),
+            enabled: settings.dream_enabled && settings.extractors.dreams != Who::Off && !modes.is_empty(),
             interval: SignedDuration::try_from(settings.dream_interval).unwrap_or(SignedDuration::MAX),
             by_clock: settings.dream_cron.is_some(),
             modes,

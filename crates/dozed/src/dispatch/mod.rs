@@ -62,6 +62,8 @@ const METHODS: &[(&str, Operation)] = &[
     (method::SESSION_LIST, Dispatch::session_list),
     (method::SESSION_GET, Dispatch::session_get),
     (method::SESSION_PREVIEW, Dispatch::session_preview),
+    (method::SESSION_DIGEST, Dispatch::session_digest),
+    (method::SESSION_EXTRACT, Dispatch::session_extract),
     (method::WORK_SET, Dispatch::work_set),
     (method::WORK_GET, Dispatch::work_get),
     (method::WORK_LIST, Dispatch::work_list),

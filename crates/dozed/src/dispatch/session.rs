@@ -3,11 +3,11 @@
 use doze_core::model::{
     Event, EventId, EventKind, Mode, Origin, Outcome, SessionEnd, SessionKind, TaskRef, Tokens, ToolUse,
 };
-use doze_engine::{CommitRequest, Preview, SessionListRequest, TranscriptRef};
+use doze_engine::{CommitRequest, Preview, SessionListRequest, TranscriptRef, Who};
 use doze_protocol::session as wire_session;
 use doze_protocol::session::{
-    AppendAnswer, AppendParams, CommitAnswer, CommitParams, Extraction, GetParams, ListParams, PreviewAnswer,
-    PreviewParams,
+    AppendAnswer, AppendParams, CommitAnswer, CommitParams, DigestAnswer, DigestParams, ExtractAnswer,
+    ExtractParams, Extraction, GetParams, ListParams, PreviewAnswer, PreviewParams,
 };
 use doze_protocol::{List, WireError, parse_field, parse_params};
 use serde_json::{Map, Value, json};
@@ -87,12 +87,32 @@ impl Dispatch {
         answer(&wire::session(
             &session,
             Extraction {
-                state: extraction.state.to_owned(),
+                state: extraction.state,
                 reason: extraction.reason,
                 extractor: extraction.extractor,
                 memories: extraction.memories.iter().map(ToString::to_string).collect(),
             },
         ))
+    }
+
+    pub(super) fn session_digest(&self, params: Value) -> Result<Value, WireError> {
+        let params: DigestParams = parse_params(params)?;
+        if let Some(Err(expected)) = params.extractor.as_deref().map(str::parse::<Who>) {
+            return Err(WireError::invalid("extractor", expected));
+        }
+        let text =
+            self.engine.digest(&self.owner, &params.session, params.harness.as_deref()).map_err(told)?;
+        let tokens = doze_core::tokens::estimate(&text) as u64;
+        answer(&DigestAnswer { session: params.session, text, tokens })
+    }
+
+    pub(super) fn session_extract(&self, params: Value) -> Result<Value, WireError> {
+        let params: ExtractParams = parse_params(params)?;
+        let extraction = self
+            .engine
+            .extract_again(&self.owner, &params.session, params.harness.as_deref())
+            .map_err(told)?;
+        answer(&ExtractAnswer { session: params.session, extraction })
     }
 
     pub(super) fn session_preview(&self, params: Value) -> Result<Value, WireError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use doze_engine::{ImportRequest, Status};
+use doze_engine::{ImportRequest, Queue, Status};
 use doze_protocol::system::{
     BackupAnswer, BackupParams, ChangeItem, ConfigAnswer, ConfigParams, EngineStatus, EventsAnswer,
     EventsParams, ExtractionStatus, ImportAnswer, ImportParams, IndexStatus, ModelStatus, PauseAnswer,
@@ -17,7 +17,6 @@ use super::{Dispatch, answer, given, told};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessFacts {
     /// Who reads a run when it ends, as configured.
-    pub(crate) extractor: String,
     /// The engine that remembers, as configured.
     pub(crate) memory_engine: String,
     /// Commits in the spool.
@@ -53,14 +52,8 @@ impl Dispatch {
             memories: status.memories,
             sessions: status.sessions,
             projects: status.projects,
-            queue: QueueStatus::default(),
-            extraction: ExtractionStatus {
-                sentence:
-                    "Facts are found by rules at each commit and in dreams; no model reads your sessions."
-                        .to_owned(),
-                extractor: facts.extractor,
-                ..ExtractionStatus::default()
-            },
+            queue: queue(&self.engine.queue(&self.owner).map_err(told)?),
+            extraction: extraction(self.engine.extraction(&self.owner).map_err(told)?),
             dream: self.dream_state()?,
             index: index(&status),
             model: model(&status),
@@ -155,6 +148,27 @@ impl Dispatch {
 /// The built-in engine is on when it is the one that remembers; there is no other yet.
 fn engine_of(configured: &str) -> EngineStatus {
     EngineStatus { builtin: if configured == "builtin" { "on" } else { "off" }.to_owned(), external: None }
+}
+
+fn queue(queue: &Queue) -> QueueStatus {
+    QueueStatus {
+        pending: queue.pending,
+        running: queue.running,
+        oldest_s: queue.oldest_seconds,
+        failed: queue.failed,
+    }
+}
+
+fn extraction(status: doze_engine::ExtractionStatus) -> ExtractionStatus {
+    ExtractionStatus {
+        sentence: status.sentence,
+        extractor: status.extractor,
+        model: status.model,
+        calls_today: status.usage.calls,
+        budget: status.calls,
+        tokens_today: status.usage.tokens,
+        token_budget: status.tokens,
+    }
 }
 
 fn index(status: &Status) -> IndexStatus {

@@ -1,0 +1,210 @@
+//! Reading one session for a dream: by rule, or by asking somebody. What it yields is kept before the next one is read.
+
+use doze_core::model::{Event, OwnerId, Session};
+use doze_dream::{
+    Candidate, CandidateOf, Caps, Choice, ExtractContext, candidates, digest, own, proposed, told,
+};
+use doze_extract::Extractor;
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
+
+use super::state::{Kept, Yielded, session_record};
+use crate::asking::{Asked, Unanswered};
+use crate::{Engine, EngineError, encoded};
+
+/// A session that is read, by whom, and what it yields.
+pub(super) struct Reading {
+    pub(super) session: Session,
+    pub(super) asked: Asked,
+    pub(super) yielded: Yielded,
+}
+
+/// How reading a session ended.
+pub(super) enum Read {
+    Reading(Box<Reading>),
+    /// Somebody replied what cannot be read: it counts as read, and yields nothing.
+    Unreadable(Box<Reading>),
+    /// Nobody read it; a failure that `counts` makes the next try wait longer each time.
+    Retry {
+        reason: String,
+        counts: bool,
+    },
+    /// It was forgotten meanwhile.
+    Gone,
+}
+
+/// What was found in a session.
+struct Found {
+    upto: u64,
+    rounds: u64,
+    candidates: Vec<Candidate>,
+    is_unreadable: bool,
+}
+
+impl Engine {
+    /// Extracts from one session, or takes what an interrupted sweep has extracted.
+    pub(super) fn read(
+        &self,
+        owner: &OwnerId,
+        choice: &Choice,
+        from: u64,
+        dry_run: bool,
+    ) -> Result<Read, EngineError> {
+        let asked = match self.dream_reader(&choice.key.harness) {
+            Ok(asked) => asked,
+            Err(reason) => return Ok(Read::Retry { reason, counts: true }),
+        };
+        let record = session_record(&choice.key, asked.name());
+        // Words that are forgotten meanwhile must not be kept: forgetting touches the session they came from.
+        for _ in 0..crate::CONFLICT_RETRIES {
+            let snapshot = self.store().snapshot()?;
+            let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(Read::Gone) };
+            let kept = snapshot.aux(owner, Family::Candidates, &record)?;
+            let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
+                return Ok(Read::Reading(Box::new(Reading { session, asked, yielded })));
+            }
+            let events = self.newest_events(&snapshot, owner, &choice.key, from..session.event_count)?;
+            let found = match &asked {
+                Asked::Rules => Ok(self.found_by_rule(&snapshot, owner, &session, &events)),
+                Asked::Somebody(extractor) => {
+                    self.found_by_asking(&snapshot, owner, &session, &events, extractor)?
+                }
+            };
+            let found = match found {
+                Ok(found) => found,
+                Err(retry) => return Ok(retry),
+            };
+            let yielded = self.yielded(&snapshot, owner, from, &found)?;
+            if !dry_run {
+                let set = ChangeSet::new(owner.clone())
+                    .expect_seen(&snapshot, Subject::Session(choice.key.clone()))?
+                    .put_aux(Family::Candidates, record.clone(), encoded(&yielded)?);
+                match self.store().apply(set) {
+                    Ok(_) => {}
+                    // What was asked for is not asked for again: the plan looks at what is forgotten once more.
+                    Err(doze_store::ApplyError::Conflict { .. }) if matches!(asked, Asked::Rules) => continue,
+                    Err(doze_store::ApplyError::Conflict { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            let reading = Box::new(Reading { session, asked, yielded });
+            return Ok(if found.is_unreadable { Read::Unreadable(reading) } else { Read::Reading(reading) });
+        }
+        Ok(Read::Retry { reason: "the session keeps changing".to_owned(), counts: true })
+    }
+
+    /// Who reads a session of this harness for a dream.
+    fn dream_reader(&self, harness: &str) -> Result<Asked, String> {
+        let extractors = self.switches().extractors;
+        match extractors.dream_ledger(harness) {
+            "rules" => Ok(Asked::Rules),
+            _ => extractors.reader(extractors.dreams, harness),
+        }
+    }
+
+    fn found_by_rule(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        events: &[(u64, Event)],
+    ) -> Found {
+        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let caps = Caps::default();
+        let candidates = candidates(session, events, &ExtractContext { was_shown: &was_shown, caps: &caps });
+        Found { upto: session.event_count, rounds: session.rounds, candidates, is_unreadable: false }
+    }
+
+    fn found_by_asking(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        events: &[(u64, Event)],
+        extractor: &Extractor,
+    ) -> Result<Result<Found, Read>, EngineError> {
+        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let caps = Caps::default();
+        let digest = told(&digest(&own(events, &was_shown), caps.max_digest_tokens));
+        let mut found = Found {
+            upto: session.event_count,
+            rounds: session.rounds,
+            candidates: Vec::new(),
+            is_unreadable: false,
+        };
+        if digest.trim().is_empty() {
+            return Ok(Ok(found));
+        }
+        let gave_up = || self.is_closing() || !self.switches().memory_enabled;
+        let retry = |reason: String, counts: bool| Ok(Err(Read::Retry { reason, counts }));
+        match self.ask(owner, extractor, session, &digest, &gave_up)? {
+            Ok(mut replied) => {
+                replied.proposals.truncate(caps.max_entries_per_session);
+                let context = ExtractContext { was_shown: &was_shown, caps: &caps };
+                found.candidates = proposed(session, events, &replied.proposals, &context);
+                Ok(Ok(found))
+            }
+            Err(Unanswered::Unparsable) => Ok(Ok(Found { is_unreadable: true, ..found })),
+            Err(Unanswered::Failed(reason)) => retry(reason, true),
+            Err(Unanswered::Spent(until)) => {
+                retry(format!("the budget of the day is spent; there is more from {until} on"), false)
+            }
+            Err(Unanswered::GivenUp) => retry("memory was switched off, or doze is ending".to_owned(), false),
+        }
+    }
+
+    /// What a session yields, without what was forgotten.
+    fn yielded(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        from: u64,
+        found: &Found,
+    ) -> Result<Yielded, EngineError> {
+        let mut kept: Vec<Kept> = Vec::new();
+        for candidate in &found.candidates {
+            if !self.is_forgotten_candidate(snapshot, owner, candidate)? {
+                kept.push(candidate.into());
+            }
+        }
+        Ok(Yielded { from, upto: found.upto, rounds: found.rounds, candidates: kept })
+    }
+
+    /// The candidates of a session as a plan takes them, without what was forgotten since they were found.
+    pub(crate) fn findings(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        candidates: &[Candidate],
+        asked: &Asked,
+    ) -> Result<Vec<CandidateOf>, EngineError> {
+        let shown = self.shown_in(snapshot, owner, Some(&session.key.session))?;
+        let mut findings = Vec::new();
+        for candidate in candidates {
+            if self.is_forgotten_candidate(snapshot, owner, candidate)? {
+                continue;
+            }
+            findings.push(CandidateOf {
+                session: session.key.clone(),
+                owner: owner.clone(),
+                agent: session.agent.clone(),
+                task: session.task.as_ref().map(|task| task.id.clone()).filter(|id| !id.is_empty()),
+                shown: shown.iter().cloned().map(Into::into).collect(),
+                found_by: asked.verification(),
+                candidate: candidate.clone(),
+            });
+        }
+        Ok(findings)
+    }
+
+    pub(crate) fn is_forgotten_candidate(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        candidate: &Candidate,
+    ) -> Result<bool, EngineError> {
+        Ok(self.is_forgotten(snapshot, owner, &candidate.body)?
+            || self.is_forgotten(snapshot, owner, &candidate.title)?)
+    }
+}

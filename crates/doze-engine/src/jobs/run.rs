@@ -1,0 +1,288 @@
+//! One job: the run's events, a digest of them, somebody's reply, and what is kept of it in one transaction (S1.9–S1.18).
+
+use doze_core::digest::digest;
+use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, Summary};
+use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled};
+use doze_extract::Extractor;
+use doze_extract::reply::RunSummary;
+use doze_store::{ChangeSet, Snapshot, Subject};
+
+use super::outcome::{Outcome, Part};
+use super::{Ticket, job};
+use crate::asking::{Asked, Unanswered};
+use crate::history::EVENTS_READ;
+use crate::{Engine, EngineError, lock};
+
+/// What a run taught, not yet settled against what is known.
+struct Found {
+    session: Session,
+    /// Events below this ordinal are read now, and the rounds there.
+    upto: u64,
+    rounds: u64,
+    candidates: Vec<Candidate>,
+    summary: Option<RunSummary>,
+}
+
+/// How far a job came.
+enum Work {
+    Found(Box<Found>),
+    /// There is nothing to settle; what was looked at counts as read or not.
+    Over {
+        outcome: Outcome,
+        is_read: bool,
+    },
+    /// It waits again.
+    Back,
+}
+
+impl Engine {
+    /// Runs the job that [`Engine::next_job`] handed out, to its recorded end. After an error, which means that the store
+    /// cannot be read or written, it waits again.
+    pub fn run_job(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
+        self.run_taken(owner, key).inspect_err(|_| {
+            // Where not even this can be written, the next start finds it.
+            let _ = self.put_back(owner, key);
+        })
+    }
+
+    fn run_taken(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let (Some(ticket), Some(session)) =
+            (job(&snapshot, owner, key)?.and_then(|job| job.running), snapshot.session(owner, key)?)
+        else {
+            return Ok(());
+        };
+        let extractors = self.switches().extractors;
+        let asked = match extractors.reader(extractors.jobs, &key.harness) {
+            Ok(asked) => asked,
+            Err(reason) => {
+                return self
+                    .end_job(owner, key, Part::Running, |_, set| Ok((set, Outcome::skipped(&reason))));
+            }
+        };
+        let read = (session.event_count, session.rounds);
+        match self.worked(&snapshot, owner, session, &asked, ticket)? {
+            Work::Back => self.put_back(owner, key),
+            Work::Over { outcome, is_read } => {
+                let is_failure = outcome.state == "failed";
+                if is_failure {
+                    tracing::warn!(session = key.session, reason = outcome.reason, "A run was not extracted");
+                }
+                let outcome = outcome.by(asked.name());
+                self.end_job(owner, key, Part::Running, |_, set| {
+                    let set = if is_read { self.read_upto(set, key, &asked, read)? } else { set };
+                    Ok((set, outcome.clone()))
+                })?;
+                if is_failure {
+                    self.decide("the counts keep changing", |snapshot| {
+                        Ok((self.counted(snapshot, owner, |usage| usage.failed += 1)?, ()))
+                    })?;
+                }
+                Ok(())
+            }
+            Work::Found(found) => self.keep(owner, key, &asked, ticket, &found),
+        }
+    }
+
+    fn worked(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: Session,
+        asked: &Asked,
+        ticket: Ticket,
+    ) -> Result<Work, EngineError> {
+        let over = |outcome: Outcome, is_read: bool| Ok(Work::Over { outcome, is_read });
+        let from = self.checkpoint(snapshot, owner, &session.key, asked.name())?.ordinal;
+        let (upto, rounds) = (session.event_count, session.rounds);
+        let events = self.events_of_run(snapshot, owner, &session, from)?;
+        if events.is_empty() {
+            return over(Outcome::skipped("nothing is new"), false);
+        }
+        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let caps = Caps::default();
+        let context = ExtractContext { was_shown: &was_shown, caps: &caps };
+        let (found, summary) = match asked {
+            Asked::Rules => (candidates(&session, &events, &context), None),
+            Asked::Somebody(extractor) => {
+                let own = own(&events, &was_shown);
+                let Some(digest) = digest(own.iter().map(|(_, event)| event)) else {
+                    return over(Outcome::skipped("it has neither a prompt nor a tool call"), true);
+                };
+                match self.asked_within(owner, extractor, &session, &digest, ticket)? {
+                    Ok(replied) => {
+                        (proposed(&session, &events, &replied.proposals, &context), replied.summary)
+                    }
+                    Err(Unanswered::Spent(_)) => return Ok(Work::Back),
+                    Err(Unanswered::GivenUp) if self.is_closing() => return Ok(Work::Back),
+                    Err(Unanswered::GivenUp) => {
+                        return over(Outcome::skipped("extraction was switched off while it ran"), true);
+                    }
+                    Err(Unanswered::Failed(reason)) => return over(Outcome::failed(&reason), false),
+                    Err(Unanswered::Unparsable) => {
+                        return over(Outcome::skipped("the reply could not be read"), true);
+                    }
+                }
+            }
+        };
+        let mut kept = Vec::new();
+        for candidate in found {
+            if !self.is_forgotten_candidate(snapshot, owner, &candidate)? {
+                kept.push(candidate);
+            }
+        }
+        if kept.is_empty() && summary.is_none() {
+            return over(Outcome::empty("nothing worth keeping was found"), true);
+        }
+        Ok(Work::Found(Box::new(Found { session, upto, rounds, candidates: kept, summary })))
+    }
+
+    /// Asks, and stops waiting when the process ends or extraction is switched off.
+    fn asked_within(
+        &self,
+        owner: &OwnerId,
+        extractor: &Extractor,
+        session: &Session,
+        digest: &str,
+        ticket: Ticket,
+    ) -> Result<Result<crate::asking::Replied, Unanswered>, EngineError> {
+        let gave_up = || self.is_closing() || !self.is_wanted(owner, ticket);
+        self.ask(owner, extractor, session, digest, &gave_up)
+    }
+
+    /// Whether extraction was never switched off since a ticket was given.
+    fn is_wanted(&self, owner: &OwnerId, ticket: Ticket) -> bool {
+        let revision = self.store().snapshot().ok().and_then(|snapshot| self.revision(&snapshot, owner).ok());
+        self.is_extracting() && revision.is_none_or(|revision| revision == ticket.revision)
+    }
+
+    /// Settles what was found against what is known, and records all of it in one step.
+    fn keep(
+        &self,
+        owner: &OwnerId,
+        key: &SessionKey,
+        asked: &Asked,
+        ticket: Ticket,
+        found: &Found,
+    ) -> Result<(), EngineError> {
+        self.end_job(owner, key, Part::Running, |snapshot, set| {
+            let set = self.read_upto(set, key, asked, (found.upto, found.rounds))?;
+            if !self.is_wanted(owner, ticket) {
+                return Ok((
+                    set,
+                    Outcome::skipped("extraction was switched off while it ran").by(asked.name()),
+                ));
+            }
+            let Some(session) = snapshot.session(owner, key)? else {
+                return Ok((set, Outcome::skipped("the session was forgotten").by(asked.name())));
+            };
+            let (mut set, count) = self.with_findings(snapshot, set, asked, found)?;
+            if let Some(told) = &found.summary {
+                set = set
+                    .expect_seen(snapshot, Subject::Session(key.clone()))?
+                    .put_session(with_summary(session, told));
+            }
+            let outcome = match count {
+                0 if found.summary.is_none() => Outcome::empty("everything it found is known"),
+                0 => Outcome::empty("a summary was kept, and nothing else was worth keeping"),
+                _ => Outcome::done(),
+            };
+            Ok((set, outcome.by(asked.name())))
+        })
+    }
+
+    /// The memories a run changes; answers how many.
+    fn with_findings(
+        &self,
+        snapshot: &Snapshot,
+        mut set: ChangeSet,
+        asked: &Asked,
+        found: &Found,
+    ) -> Result<(ChangeSet, usize), EngineError> {
+        let owner = set.owner.clone();
+        let findings = self.findings(snapshot, &owner, &found.session, &found.candidates, asked)?;
+        let mut existing = Vec::new();
+        let mut scopes: Vec<_> = findings.iter().map(|finding| finding.candidate.scope.clone()).collect();
+        scopes.sort();
+        scopes.dedup();
+        for scope in scopes {
+            set = set.expect_seen(snapshot, Subject::Scope(scope.clone()))?;
+            existing.extend(snapshot.memories(&owner, &scope)?);
+        }
+        // A run may replace as much as it may say; what it says beyond that was cut off when its reply was read.
+        let caps = Caps { min_changed: doze_extract::reply::MAX_MEMORIES, ..Caps::default() };
+        let plan = settled(
+            &PlanInput {
+                existing: &existing,
+                candidates: &findings,
+                spent: &[],
+                taken_back: &self.taken_back(snapshot, &owner)?,
+                now: self.now(),
+                caps: &caps,
+            },
+            &mut || self.new_memory_id(),
+        );
+        let changed = crate::dream::last_states(&plan);
+        let count = changed.len();
+        Ok((changed.into_iter().fold(set, ChangeSet::put_memory), count))
+    }
+
+    fn read_upto(
+        &self,
+        set: ChangeSet,
+        key: &SessionKey,
+        asked: &Asked,
+        (ordinal, rounds): (u64, u64),
+    ) -> Result<ChangeSet, EngineError> {
+        crate::dream::checkpointed(set, key, asked.name(), ordinal, rounds)
+    }
+
+    /// The newest events of a run, and its opening request in front of them when it is older (S1.9).
+    pub(crate) fn events_of_run(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        from: u64,
+    ) -> Result<Vec<(u64, Event)>, EngineError> {
+        let mut events = self.newest_events(snapshot, owner, &session.key, from..session.event_count)?;
+        let first = events.first().map_or(from, |(ordinal, _)| *ordinal);
+        let opening =
+            snapshot.events(owner, &session.key, from..first.min(from.saturating_add(EVENTS_READ)))?;
+        events.splice(0..0, opening.into_iter().find(|(_, event)| event.kind == EventKind::Prompt));
+        Ok(events)
+    }
+
+    /// The digest somebody would be given of a whole session (S1.9–S1.12); empty when there is nothing to distill.
+    pub fn digest(
+        &self,
+        owner: &OwnerId,
+        session: &str,
+        harness: Option<&str>,
+    ) -> Result<String, EngineError> {
+        let session = self.session(owner, session, harness)?;
+        let snapshot = self.store().snapshot()?;
+        let events = self.events_of_run(&snapshot, owner, &session, 0)?;
+        let own = own(&events, &|hash| self.was_shown(&snapshot, owner, hash));
+        Ok(digest(own.iter().map(|(_, event)| event)).unwrap_or_default())
+    }
+
+    /// Whether run-end jobs are wanted at all.
+    pub(crate) fn is_extracting(&self) -> bool {
+        let switches = lock(&self.inner.switches);
+        switches.memory_enabled && switches.extractors.jobs != crate::asking::Who::Off
+    }
+}
+
+/// The session with what a run was about in the words of who was asked (S1.3).
+fn with_summary(mut session: Session, told: &RunSummary) -> Session {
+    let before = session.summary.unwrap_or_default();
+    session.summary = Some(Summary {
+        request: told.request.clone(),
+        work_done: told.work_done.clone(),
+        outcome: told.outcome.clone(),
+        open_items: told.open_items.clone(),
+        ..before
+    });
+    session
+}

@@ -1,0 +1,149 @@
+//! Run-end jobs with the real daemon, and scripts in the place of agents' programs and models.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use doze_tests::{Client, Home, until};
+use serde_json::{Value, json};
+
+const REPLY: &str = r#"{"summary":{"request":"Fix the pool","workDone":"forks","outcome":"green","openItems":["bump vitest"]},"memories":[{"type":"lesson","title":"Use the forks pool","body":"Threads hang on the native sqlite module.","topicKey":"test/pool","files":[],"confidence":0.8}]}"#;
+
+fn script(home: &Home, name: &str, body: &str) -> String {
+    let path = home.path().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+fn by_command(program: &str) -> String {
+    format!("extractor = \"command\"\ncommand = [\"{program}\"]\n")
+}
+
+fn end(client: &mut Client, home: &Home, session: &str) -> Value {
+    let events = json!([
+        {"id": format!("{session}-1"), "type": "prompt", "origin": "person", "text": "The suite hangs, please fix it"},
+        {"id": format!("{session}-2"), "type": "answer", "origin": "agent", "text": "I switched the pool to forks."},
+    ]);
+    let agent = json!({"id": "claude-code", "harness": "claude-code"});
+    client.call(
+        "session.commit",
+        json!({"session": session, "agent": agent, "cwd": home.project("app"), "events": events}),
+    )
+}
+
+fn ended(client: &mut Client, session: &str) -> Value {
+    until("the job to end", || {
+        let extraction = client.call("session.get", json!({ "session": session }))["extraction"].clone();
+        (!matches!(extraction["state"].as_str(), Some("queued" | "running"))).then_some(extraction)
+    })
+}
+
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn at_most_two_runs_are_read_at_once() {
+    let home = Home::new();
+    let (running, go) = (home.path().join("running"), home.path().join("go"));
+    fs::create_dir(&running).unwrap();
+    let body = format!(
+        "cat > /dev/null; touch {0}/$$; ls {0} | wc -l >> {1}; while [ ! -e {2} ]; do sleep 0.02; done; rm {0}/$$; echo '{REPLY}'",
+        running.display(),
+        home.path().join("counts").display(),
+        go.display(),
+    );
+    home.write_config(&by_command(&script(&home, "asked.sh", &body)));
+    let _daemon = home.start();
+    let mut client = home.client();
+    for session in ["a", "b", "c", "d"] {
+        assert_eq!(end(&mut client, &home, session)["extraction"], "queued");
+    }
+    until("two to run", || (count(&running) == 2).then_some(()));
+    let queue = client.call("status", json!({}))["queue"].clone();
+    assert_eq!((&queue["running"], &queue["pending"]), (&json!(2), &json!(2)));
+    fs::write(&go, "").unwrap();
+    for session in ["a", "b", "c", "d"] {
+        let extraction = ended(&mut client, session);
+        assert!(matches!(extraction["state"].as_str(), Some("done" | "empty")), "{extraction}");
+        assert_eq!(extraction["extractor"], "command");
+    }
+    let counts = fs::read_to_string(home.path().join("counts")).unwrap();
+    let most = counts.split_whitespace().filter_map(|n| n.parse::<u32>().ok()).max();
+    assert_eq!(most, Some(2), "{counts}");
+    let status = client.call("status", json!({}));
+    assert_eq!((&status["queue"]["pending"], &status["extraction"]["calls_today"]), (&json!(0), &json!(4)));
+    assert!(status["extraction"]["sentence"].as_str().unwrap().contains("asked.sh"), "{status}");
+}
+
+#[test]
+fn a_job_outlives_a_killed_daemon_and_leaves_nothing_running() {
+    let home = Home::new();
+    let begun = home.path().join("begun");
+    let waits = format!("cat > /dev/null; echo $$ > {}; exec tail -f /dev/null", begun.display());
+    home.write_config(&by_command(&script(&home, "waits.sh", &waits)));
+    let daemon = home.start();
+    let mut client = home.client();
+    end(&mut client, &home, "s");
+    until("the job to run", || begun.exists().then_some(()));
+    daemon.kill();
+
+    home.write_config(&by_command(&script(&home, "says.sh", &format!("cat > /dev/null; echo '{REPLY}'"))));
+    let daemon = home.start();
+    let mut client = home.client();
+    assert_eq!(ended(&mut client, "s")["state"], "done");
+    let hits = client.call("recall.search", json!({"query": "forks pool", "cwd": home.project("app")}));
+    assert_eq!(hits["hits"][0]["title"], "Use the forks pool", "{hits}");
+
+    // A daemon that ends in order takes along whom it asks, and does not wait for them.
+    fs::remove_file(&begun).unwrap();
+    home.write_config(&by_command(&script(&home, "waits.sh", &waits)));
+    daemon.signal(rustix::process::Signal::HUP);
+    let agent = json!({"id": "claude-code", "harness": "claude-code"});
+    let events = json!([{"id": "t1", "type": "prompt", "origin": "person", "text": "Now the linter"}]);
+    until("the new program", || {
+        let shown = client.call("config", json!({}))["command"]["value"].to_string();
+        shown.contains("waits.sh").then_some(())
+    });
+    client.call(
+        "session.commit",
+        json!({"session": "t", "agent": agent, "cwd": home.project("app"), "events": events}),
+    );
+    let pid: i32 = until("the job to run", || fs::read_to_string(&begun).ok()?.trim().parse().ok());
+    assert_eq!(daemon.terminate().code, Some(0));
+    let gone = rustix::process::Pid::from_raw(pid)
+        .is_none_or(|pid| rustix::process::test_kill_process(pid).is_err());
+    assert!(gone, "{pid} still runs");
+}
+
+#[test]
+fn automatic_means_the_agent_that_did_the_work() {
+    let home = Home::with_config("extractor = \"auto\"\n");
+    let said = json!({"type": "result", "is_error": false, "result": REPLY, "usage": {"input_tokens": 900, "output_tokens": 70}});
+    let body =
+        format!("echo \"$@\" > {}; cat > /dev/null; echo '{said}'", home.path().join("argv").display());
+    let program = script(&home, "bin/claude", &body);
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let _daemon = home.start_with(&[], &[("PATH", &path)]);
+    let mut client = home.client();
+    assert_eq!(end(&mut client, &home, "s")["extraction"], "queued");
+    let extraction = ended(&mut client, "s");
+    assert_eq!((&extraction["state"], &extraction["extractor"]), (&json!("done"), &json!("claude")));
+    let argv = fs::read_to_string(home.path().join("argv")).unwrap();
+    assert!(argv.contains("--max-turns 1") && !argv.contains("suite"), "{argv}");
+    let status = client.call("status", json!({}));
+    assert!(status["extraction"]["sentence"].as_str().unwrap().contains(&program), "{status}");
+    assert_eq!(status["extraction"]["tokens_today"], 970);
+
+    let agent = json!({"id": "o", "harness": "opencode"});
+    let events = json!([{"id": "1", "type": "prompt", "origin": "person", "text": "hello there"}]);
+    let other = client.call(
+        "session.commit",
+        json!({"session": "o", "agent": agent, "cwd": home.project("app"), "events": events}),
+    );
+    assert_eq!(other["extraction"], "skipped: opencode cannot be asked about its own runs");
+    let text = home.doze(["status"]).run().ok().stdout;
+    assert!(text.contains("1 of 200 calls today"), "{text}");
+}
