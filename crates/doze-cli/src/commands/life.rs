@@ -275,7 +275,7 @@ mod tests {
         status["queue"] = json!({"failed": 1});
         let (text, _) = drawn(status);
         assert!(
-            text.starts_with("1 run not extracted today; the log says why, and  doze extract SESSION"),
+            text.starts_with("1 run not extracted today; the log says why, and doze extract SESSION"),
             "{text}"
         );
         assert!(text.ends_with("\n  Every run is summarised by claude. 3 of 200 calls today\n"), "{text}");
