@@ -9,7 +9,7 @@ use doze_transcript::{Format, Report, SessionMeta};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::commit::{CommitRequest, TranscriptRef};
+use crate::commit::{CommitRequest, Run, TranscriptRef};
 use crate::{Engine, EngineError, Problem};
 
 /// Files of one call, and folders below the one that was named.
@@ -118,7 +118,7 @@ impl Engine {
             events: Vec::new(),
             transcript: Some(TranscriptRef { path, format: None }),
         };
-        let answer = self.commit(owner, commit)?;
+        let answer = self.commit_of(owner, commit, Run::Past)?;
         if answer.events.new > 0 && !answer.is_repeat {
             done.added += 1;
         } else {

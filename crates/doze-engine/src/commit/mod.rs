@@ -179,7 +179,7 @@ impl Engine {
             });
         }
         let place = self.place_of_commit(owner, &request, true)?;
-        let work = Work { engine: self, owner, place: &place, request: &request };
+        let work = Work { engine: self, owner, place: &place, request: &request, run: Run::Ends };
         let intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
@@ -200,7 +200,17 @@ impl Engine {
     }
 
     /// Ends a turn or a session: events, summary, facts, promotion, and the work state cleared in the same step.
-    pub fn commit(&self, owner: &OwnerId, mut request: CommitRequest) -> Result<CommitAnswer, EngineError> {
+    pub fn commit(&self, owner: &OwnerId, request: CommitRequest) -> Result<CommitAnswer, EngineError> {
+        self.commit_of(owner, request, Run::Ends)
+    }
+
+    /// A commit of a run that ends now, or of one that is long past.
+    pub(crate) fn commit_of(
+        &self,
+        owner: &OwnerId,
+        mut request: CommitRequest,
+        run: Run,
+    ) -> Result<CommitAnswer, EngineError> {
         request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
@@ -221,7 +231,7 @@ impl Engine {
         }
         let mut intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
-        let work = Work { engine: self, owner, place: &place, request: &request };
+        let work = Work { engine: self, owner, place: &place, request: &request, run };
         let (seq, done) = work.retry(|snapshot| {
             // The same commit may have been taken in by another call since: it counts once.
             match self.answered(snapshot, owner, &request, &commit_id, &place)? {
@@ -326,6 +336,16 @@ struct Work<'a> {
     owner: &'a OwnerId,
     place: &'a Resolved,
     request: &'a CommitRequest,
+    run: Run,
+}
+
+/// Whose commit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// A run that ends now: whoever is chosen reads it.
+    Ends,
+    /// One that is read in from its file: dreams read it, and nobody is asked about a thousand of them at once.
+    Past,
 }
 
 type Committed = (FactCounts, EventCounts, Summary, String);
@@ -477,8 +497,10 @@ impl Work<'_> {
             Some(reason) => format!("skipped: {reason}"),
             None => {
                 (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
-                let extraction;
-                (set, extraction) = self.engine.queued(snapshot, set, &session, request.end)?;
+                let mut extraction = "off".to_owned();
+                if self.run == Run::Ends {
+                    (set, extraction) = self.engine.queued(snapshot, set, &session, request.end)?;
+                }
                 extraction
             }
         };

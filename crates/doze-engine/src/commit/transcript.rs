@@ -208,7 +208,8 @@ impl Pieces<'_> {
     }
 
     fn store(&mut self, events: &[Event]) -> Result<(), EngineError> {
-        let work = Work { engine: self.engine, owner: self.owner, place: self.place, request: self.request };
+        let (place, request) = (self.place, self.request);
+        let work = Work { engine: self.engine, owner: self.owner, place, request, run: super::Run::Past };
         let (_, (fresh, known, first)) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, self.request)?;
             let first = session.event_count;

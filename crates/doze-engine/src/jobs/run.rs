@@ -1,7 +1,7 @@
 //! One job: the run's events, a digest of them, somebody's reply, and what is kept of it in one transaction (S1.9–S1.18).
 
 use doze_core::digest::digest;
-use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, Summary};
+use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, SessionKind, Summary};
 use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled};
 use doze_extract::Extractor;
 use doze_extract::reply::RunSummary;
@@ -98,6 +98,10 @@ impl Engine {
         let events = self.events_of_run(snapshot, owner, &session, from)?;
         if events.is_empty() {
             return over(Outcome::skipped("nothing is new"), false);
+        }
+        let has_task = session.task.is_some() || session.kind == SessionKind::Assignment;
+        if !has_task && !events.iter().any(|(_, event)| is_of_agent(event)) {
+            return over(Outcome::skipped("no turn of it was finished"), false);
         }
         let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
         let caps = Caps::default();
@@ -272,6 +276,11 @@ impl Engine {
         let switches = lock(&self.inner.switches);
         switches.memory_enabled && switches.extractors.jobs != crate::asking::Who::Off
     }
+}
+
+/// Whether the agent did anything: a conversation without a turn is not distilled (S1.5).
+fn is_of_agent(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Answer | EventKind::Tool | EventKind::File | EventKind::Commit)
 }
 
 /// The session with what a run was about in the words of who was asked (S1.3).

@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::channel;
 
-use doze_core::model::{Memory, SessionEnd, SessionKind, SessionOutcome, Status, Verification};
+use doze_core::model::{Memory, SessionEnd, SessionKind, SessionOutcome, Status, TaskRef, Verification};
 use doze_engine::{
-    CommitRequest, DreamRequest, Extractors, Forget, ListRequest, MemoryRequest, NextJob, Problem,
-    StatusFilter, Switches, Who,
+    CommitRequest, DreamRequest, Extractors, Forget, ImportRequest, ListRequest, MemoryRequest, NextJob,
+    Problem, StatusFilter, Switches, Who,
 };
 use jiff::SignedDuration;
 
@@ -205,6 +205,32 @@ fn a_job_that_waited_while_extraction_was_off_is_skipped_even_if_it_is_back_on()
         assert_eq!(kit.run_jobs(), 1);
         assert!(kit.user_asked().starts_with("Now the linter"), "{}", kit.asked());
     }
+}
+
+#[test]
+fn a_conversation_without_a_turn_is_not_read_a_task_is_and_an_import_asks_nobody() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.jobs_by(kit.replies(NOTHING));
+    let silent = |session: &str| CommitRequest {
+        end: SessionEnd::Session,
+        ..turn(session, "claude-code", &cwd, vec![prompt(1, &format!("Is anybody there in {session}?"))])
+    };
+    kit.commit(silent("s"));
+    kit.run_jobs();
+    assert_eq!(kit.state("s"), ("skipped".into(), "no turn of it was finished".into()));
+    let task =
+        TaskRef { id: "t1".into(), title: "Look".into(), spec: "Everywhere".into(), prompt: String::new() };
+    kit.commit(CommitRequest { task: Some(task), ..silent("t") });
+    kit.run_jobs();
+    assert_eq!(kit.state("t").0, "empty");
+    assert!(kit.asked().contains("Project task: Look\nSpec: Everywhere\n"), "{}", kit.asked());
+
+    let before = kit.asked();
+    let past = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/testdata/sessions/codex/09-fnox.jsonl");
+    let request = ImportRequest { path: past.to_owned(), ..Default::default() };
+    assert_eq!(kit.engine.import(&kit.owner, &request).unwrap().added, 1);
+    assert_eq!((kit.run_jobs(), kit.asked()), (0, before));
 }
 
 #[test]
