@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use doze_core::tokens;
 
-pub use find::find;
+pub use find::{NotFound, find};
 pub use http::{Api, Endpoint};
 pub use prompt::{Subject, prompt};
 
@@ -158,15 +158,15 @@ impl Extractor {
     }
 
     /// The model it is asked for, where that is known.
-    pub fn model(&self) -> Option<&str> {
+    pub fn model(&self) -> Option<String> {
         match self {
-            Self::Agent { agent, model, .. } => model.as_deref().or_else(|| agent.default_model()),
-            Self::Http(endpoint) => Some(&endpoint.model),
+            Self::Agent { agent, model, .. } => model.clone().or_else(|| agent.default_model()),
+            Self::Http(endpoint) => Some(endpoint.model.clone()),
             Self::Command { .. } => None,
         }
     }
 
-    /// Asks once. `gave_up` is looked at while a program runs.
+    /// Asks once. `gave_up` is looked at while the answer is waited for.
     pub fn ask(
         &self,
         prompt: &str,
@@ -179,7 +179,7 @@ impl Extractor {
                     agents::Asked { agent: *agent, program, model: model.as_deref(), key: key.as_ref() };
                 agents::ask(&asked, prompt, timeout, gave_up)?
             }
-            Self::Http(endpoint) => http::ask(endpoint, prompt, timeout)?,
+            Self::Http(endpoint) => http::ask(endpoint, prompt, timeout, gave_up)?,
             Self::Command { program, arguments } => {
                 let run = program::Run {
                     program: program.clone(),
@@ -188,7 +188,8 @@ impl Extractor {
                     environment: Vec::new(),
                     timeout,
                 };
-                program::Said { text: run.answer(program::Folder::new()?.path(), gave_up)?, tokens: None }
+                let folder = program::Folder::new()?;
+                program::Said { text: run.answer(folder.path(), gave_up)?.reply()?, tokens: None }
             }
         };
         let estimated = tokens::estimate(prompt) + tokens::estimate(&answer.text);

@@ -1,27 +1,57 @@
 //! Runs a program once: prompt on stdin, reply on stdout, bounded in time and size, with nothing left running.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tempfile::TempDir;
 
-use crate::Failure;
+use crate::{Failure, find};
 
 /// Bytes of a reply that are read; what follows is dropped, and the reader salvages what is complete.
-const MAX_REPLY_BYTES: u64 = 1 << 20;
+const MAX_REPLY_BYTES: usize = 1 << 20;
 /// Bytes of what a program says on stderr that a failure tells: its end.
 const TOLD_BYTES: usize = 400;
 /// How often a running program is asked whether it ended and its caller whether it still wants it.
 const ASKED_EVERY: Duration = Duration::from_millis(50);
 /// How long output may trickle in after the program itself ended.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often a program that is just being replaced by its update is tried again, after a pause each.
+const BUSY_TRIES: usize = 10;
+/// Variables of this process that would tell a program that it runs inside something it does not run inside: the
+/// service manager's, an agent's that started the daemon, a repository's, and doze's own.
+const NOT_PASSED_ON: &[&str] = &[
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_ENV_FILE",
+    "CODEX_THREAD_ID",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "OPENCODE_PID",
+    "OPENCODE_SERVER_PASSWORD",
+    "AGENT",
+    "OLDPWD",
+];
+const NOT_PASSED_ON_PREFIXES: &[&str] = &["DOZE_", "LISTEN_", "GIT_"];
 
 /// A reply and what it cost, where that was told.
 pub(crate) struct Said {
@@ -41,8 +71,11 @@ impl Folder {
         self.0.path()
     }
 
+    /// Writes a file; `name` may begin with one folder.
     pub(crate) fn put(&self, name: &str, text: &str) -> Result<(), Failure> {
-        std::fs::write(self.path().join(name), text).map_err(Self::broken)
+        let path = self.path().join(name);
+        let folder = path.parent().unwrap_or(self.path());
+        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(Self::broken)
     }
 
     fn broken(source: io::Error) -> Failure {
@@ -63,40 +96,81 @@ pub(crate) struct Run {
     pub(crate) timeout: Duration,
 }
 
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    /// What was printed on stdout.
+    pub(crate) printed: String,
+    complaint: String,
+    who: String,
+}
+
+impl Ended {
+    /// What was printed, if the run succeeded: an end with anything but 0 is a failure, whatever was printed.
+    pub(crate) fn reply(self) -> Result<String, Failure> {
+        if self.status.success() { Ok(self.printed) } else { Err(self.failure(None)) }
+    }
+
+    /// The failure, with `said` as the reason where one is known.
+    pub(crate) fn failure(&self, said: Option<String>) -> Failure {
+        // Some programs complain on stdout.
+        let complaint = [&self.complaint, &self.printed].into_iter().find(|text| !text.trim().is_empty());
+        let told = || end(complaint.map(|text| text.trim()).unwrap_or("it said nothing")).to_owned();
+        Failure::Program {
+            who: self.who.clone(),
+            status: self.status.to_string(),
+            said: said.unwrap_or_else(told),
+        }
+    }
+}
+
+fn end(said: &str) -> &str {
+    let start = said.len().saturating_sub(TOLD_BYTES);
+    let start = (start..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(start);
+    &said[start..]
+}
+
 impl Run {
-    /// Runs it in a folder of its own and answers what it printed. An end with anything but 0 is a failure, whatever
-    /// was printed. `gave_up` tells whether the caller still wants the answer.
-    pub(crate) fn answer(&self, folder: &Path, gave_up: &dyn Fn() -> bool) -> Result<String, Failure> {
+    /// Runs it in `folder` until it ends. `gave_up` tells whether the caller still wants the answer.
+    pub(crate) fn answer(&self, folder: &Path, gave_up: &dyn Fn() -> bool) -> Result<Ended, Failure> {
         let mut child = self.spawn(folder)?;
         let group = Pid::from_child(&child);
-        let _input = feed(&mut child, &self.input);
-        let output = collect(child.stdout.take(), MAX_REPLY_BYTES);
-        let complaint = collect(child.stderr.take(), MAX_REPLY_BYTES);
+        feed(&mut child, &self.input);
+        let output = Output::of(child.stdout.take());
+        let complaint = Output::of(child.stderr.take());
         let ended = self.wait(group, gave_up);
         // The leader is not reaped yet, so that its number still belongs to this group: whatever it started goes with it.
         let _ = kill_process_group(group, Signal::KILL);
         let status = child.wait().map_err(|source| self.broken(source))?;
         ended?;
-        let output = received(&output);
-        if status.success() {
-            return Ok(output);
-        }
-        Err(self.failed(status, &received(&complaint), &output))
+        let deadline = Instant::now() + GRACE;
+        Ok(Ended {
+            status,
+            printed: output.received(deadline),
+            complaint: complaint.received(deadline),
+            who: self.name(),
+        })
     }
 
     fn spawn(&self, folder: &Path) -> Result<Child, Failure> {
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .current_dir(folder)
-            // Hooks of the agent that runs here stay silent, so that its run never becomes a session.
-            .env("DOZE_CHILD", "1")
+            .env_clear()
+            .envs(passed_on(env::vars_os(), &self.program, folder))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|source| self.broken(source))
+            .process_group(0);
+        for _ in 0..BUSY_TRIES {
+            match command.spawn() {
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(ASKED_EVERY),
+                started => return started.map_err(|source| self.broken(source)),
+            }
+        }
+        command.spawn().map_err(|source| self.broken(source))
     }
 
     /// Waits for the end without reaping.
@@ -127,44 +201,133 @@ impl Run {
     fn broken(&self, source: io::Error) -> Failure {
         Failure::NotStarted { who: self.name(), source }
     }
+}
 
-    fn failed(&self, status: ExitStatus, complaint: &str, output: &str) -> Failure {
-        // Some programs complain on stdout.
-        let said = if complaint.trim().is_empty() { output } else { complaint };
-        let said = said.trim();
-        let start = said.len().saturating_sub(TOLD_BYTES);
-        let start = (start..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(start);
-        Failure::Program { who: self.name(), status: status.to_string(), said: said[start..].to_owned() }
-    }
+/// The variables of this process as a program sees them that runs in `folder`.
+fn passed_on(
+    ours: impl Iterator<Item = (OsString, OsString)>,
+    program: &Path,
+    folder: &Path,
+) -> Vec<(OsString, OsString)> {
+    let stays = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        !NOT_PASSED_ON.contains(&name.as_ref())
+            && !NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let mut all: Vec<(OsString, OsString)> = ours.filter(|(name, _)| stays(name)).collect();
+    let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    all.extend(find::path_with(program, path.as_deref()).map(|path| ("PATH".into(), path)));
+    all.push(("PWD".into(), folder.as_os_str().to_owned()));
+    // Hooks of the agent that runs here stay silent, so that its run never becomes a session.
+    all.push(("DOZE_CHILD".into(), "1".into()));
+    all
 }
 
 /// Writes on a thread of its own: a program may answer before it has read everything, or never read at all.
-fn feed(child: &mut Child, input: &str) -> Option<thread::JoinHandle<()>> {
-    let mut stdin = child.stdin.take()?;
+fn feed(child: &mut Child, input: &str) {
+    let Some(mut stdin) = child.stdin.take() else { return };
     let input = input.to_owned();
-    Some(thread::spawn(move || {
+    thread::spawn(move || {
         // A program that closes its stdin has read what it wants.
         let _ = stdin.write_all(input.as_bytes());
-    }))
-}
-
-fn collect(stream: Option<impl Read + Send + 'static>, max_bytes: u64) -> Receiver<Vec<u8>> {
-    let (done, output) = channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut stream) = stream {
-            let _ = stream.by_ref().take(max_bytes).read_to_end(&mut bytes);
-            // Nobody may wait because nobody reads.
-            let _ = done.send(bytes);
-            let _ = io::copy(&mut stream, &mut io::sink());
-        }
     });
-    output
 }
 
-fn received(output: &Receiver<Vec<u8>>) -> String {
-    match output.recv_timeout(GRACE) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => String::new(),
+/// What a program prints, as far as it has been read.
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Output {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+        let (done, ended) = channel();
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bytes);
+        thread::spawn(move || {
+            if let Some(mut stream) = stream {
+                keep(&mut stream, &kept);
+                let _ = done.send(());
+                // Nobody may wait because nobody reads.
+                let _ = io::copy(&mut stream, &mut io::sink());
+            }
+        });
+        Self { bytes, ended }
+    }
+
+    /// All of it, or what is there at the deadline: something that got away from the program's group may hold the pipe.
+    fn received(&self, deadline: Instant) -> String {
+        let _ = self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Reads to the end or the bound.
+fn keep(stream: &mut impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 8192];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(read) => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = MAX_REPLY_BYTES.saturating_sub(kept.len());
+                kept.extend_from_slice(&buffer[..read.min(room)]);
+                if read >= room {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_does_not_see_what_the_daemon_runs_in() {
+        let ours = [
+            ("HOME", "/home/dev"),
+            ("PATH", "/usr/bin"),
+            ("ANTHROPIC_API_KEY", "k"),
+            ("HTTPS_PROXY", "p"),
+            ("CLAUDE_CONFIG_DIR", "/c"),
+            ("DOZE_HOME", "/d"),
+            ("DOZE_CHILD", "0"),
+            ("NOTIFY_SOCKET", "/run/n"),
+            ("LISTEN_FDS", "1"),
+            ("CLAUDECODE", "1"),
+            ("CLAUDE_CODE_ENTRYPOINT", "cli"),
+            ("GIT_DIR", "/r/.git"),
+            ("PWD", "/r"),
+        ];
+        let ours = ours.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let seen = passed_on(ours, Path::new("/n/bin/codex"), Path::new("/tmp/f"));
+        // The later of two wins, as it does for the program.
+        let seen: std::collections::BTreeMap<_, _> = seen.into_iter().collect();
+        let seen: Vec<String> =
+            seen.iter().map(|(n, v)| format!("{}={}", n.display(), v.display())).collect();
+        assert_eq!(
+            seen,
+            [
+                "ANTHROPIC_API_KEY=k",
+                "CLAUDE_CONFIG_DIR=/c",
+                "DOZE_CHILD=1",
+                "HOME=/home/dev",
+                "HTTPS_PROXY=p",
+                "PATH=/n/bin:/usr/bin",
+                "PWD=/tmp/f"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_complaint_is_cut_at_a_character() {
+        let long = format!("é{}", "x".repeat(TOLD_BYTES - 1));
+        assert_eq!(end(&long), &long[2..]);
+        assert_eq!(end("short"), "short");
     }
 }

@@ -181,8 +181,7 @@ impl Extractors {
         let Some((name, arguments)) = self.command.split_first() else {
             return Err("no program is set; set `command` in the configuration".to_owned());
         };
-        let program = doze_extract::find(name)
-            .ok_or_else(|| format!("the program {name} was not found; name it by its whole path"))?;
+        let program = doze_extract::find(name).map_err(|missing| missing.to_string())?;
         Ok(Extractor::Command { program, arguments: arguments.to_vec() })
     }
 
@@ -219,7 +218,7 @@ impl Extractors {
     /// The model that is asked, where one is known for every run.
     pub(crate) fn model_of_jobs(&self) -> Option<String> {
         match self.reader(self.jobs, "") {
-            Ok(Asked::Somebody(extractor)) => extractor.model().map(str::to_owned).filter(|m| !m.is_empty()),
+            Ok(Asked::Somebody(extractor)) => extractor.model().filter(|model| !model.is_empty()),
             _ => None,
         }
     }
@@ -231,22 +230,21 @@ fn summarises_itself(agent: Agent) -> bool {
 }
 
 fn agent_of(agent: Agent, model: &str, key: Option<Key>) -> Result<Extractor, String> {
-    let program = doze_extract::find(agent.name())
-        .ok_or_else(|| format!("the program {} was not found on this machine", agent.name()))?;
+    let program = doze_extract::find(agent.name()).map_err(|missing| missing.to_string())?;
     Ok(Extractor::Agent { agent, program, model: some(model), key })
 }
 
 /// An extractor as people read of it: what it is, its model, where it is.
 fn told(extractor: &Extractor) -> String {
     let model = extractor.model().filter(|model| !model.is_empty());
-    let with = model.map(|model| format!(" with {model}")).unwrap_or_default();
+    let with = model.as_deref().map(|model| format!(" with {model}")).unwrap_or_default();
     match extractor {
         Extractor::Agent { program, .. } => {
             format!("{}{with} ({})", extractor.name(), program.display())
         }
         Extractor::Command { program, .. } => format!("the command {}", program.display()),
         Extractor::Http(endpoint) => {
-            format!("{} at {}", model.unwrap_or("the model"), without_userinfo(&endpoint.url))
+            format!("{} at {}", model.as_deref().unwrap_or("the model"), without_userinfo(&endpoint.url))
         }
     }
 }
@@ -379,7 +377,7 @@ mod tests {
         let program = Extractors { command: vec!["/bin/sh".into(), "x".into()], ..of("command") };
         assert_eq!(program.sentence(), "Every run is summarised by the command /bin/sh.");
         let absent = Extractors { command: vec!["no-such-program".into()], ..of("command") };
-        assert!(absent.sentence().starts_with("Every run would be summarised by command, but the program"));
+        assert!(absent.sentence().starts_with("Every run would be summarised by command, but no-such-program was not found"));
     }
 
     #[test]

@@ -6,8 +6,11 @@ use serde_json::{Map, Value};
 
 use super::{
     BODY_CHARS, DEFAULT_CONFIDENCE, Finding, MAX_FILES, MAX_MEMORIES, MAX_OPEN_ITEMS, Reply, RunSummary,
-    SUMMARY_CHARS, TITLE_CHARS, TOPIC_CHARS,
+    SUMMARY_CHARS, TITLE_CHARS, TOPIC_CHARS, scan,
 };
+
+/// Fields in which programs put what a model said.
+const WRAPPINGS: &[&str] = &["result", "response", "content", "text", "output", "answer"];
 
 /// What a JSON value turned out to be.
 pub(super) enum Shape {
@@ -20,7 +23,7 @@ pub(super) enum Shape {
 /// `None` for JSON that has nothing to do with a reply.
 pub(super) fn shape(value: &Value) -> Option<Shape> {
     match value {
-        Value::Array(items) => list(items).map(Shape::Whole),
+        Value::Array(items) => list(items).map(Shape::Whole).or_else(|| wrapped(items.iter())),
         Value::Object(object) => {
             let memories = field(object, &["memories", "memory", "facts"]);
             let summary = field(object, &["summary", "session_summary"]).and_then(summary);
@@ -31,11 +34,18 @@ pub(super) fn shape(value: &Value) -> Option<Shape> {
             if let Some(finding) = finding(object) {
                 return Some(Shape::Single(finding));
             }
-            // Some wrap the reply once more, as {"result": {…}}.
-            object.values().filter(|inner| inner.get("memories").is_some()).find_map(shape)
+            // Some wrap the reply once more, as {"result": {…}} or as {"result": "{…}"}.
+            wrapped(object.values()).or_else(|| {
+                WRAPPINGS.iter().find_map(|name| shape(&scan::whole(object.get(*name)?.as_str()?)?))
+            })
         }
         _ => None,
     }
+}
+
+/// The reply among these.
+fn wrapped<'a>(mut values: impl Iterator<Item = &'a Value>) -> Option<Shape> {
+    values.find(|inner| inner.get("memories").is_some()).and_then(shape)
 }
 
 /// A bare list counts as the memories; one of anything else, or of nothing, is no reply: prose has such lists too.

@@ -75,11 +75,17 @@ pub struct Unparsable;
 
 /// Reads a reply.
 pub fn parse(text: &str) -> Result<Reply, Unparsable> {
+    // What is JSON as a whole may speak of a tag that elsewhere stands for a thought.
+    if let Some(coerce::Shape::Whole(reply)) = scan::whole(text).as_ref().and_then(coerce::shape) {
+        return Ok(reply);
+    }
     let answer = scan::without_thoughts(text);
     let mut best: Option<Reply> = None;
-    let mut loose: Vec<Finding> = Vec::new();
+    let mut loose = Reply::default();
     for piece in scan::pieces(&answer) {
         match coerce::shape(&piece.value) {
+            // One that broke off before anything was complete says nothing, not even that there is nothing.
+            Some(coerce::Shape::Whole(reply)) if piece.cut_off && worth(&reply) == (0, false) => {}
             Some(coerce::Shape::Whole(reply)) => {
                 let reply = Reply { cut_off: piece.cut_off, ..reply };
                 // Of two that say as much the later is the final one.
@@ -87,15 +93,18 @@ pub fn parse(text: &str) -> Result<Reply, Unparsable> {
                     best = Some(reply);
                 }
             }
-            Some(coerce::Shape::Single(finding)) if loose.len() < MAX_MEMORIES => loose.push(finding),
+            Some(coerce::Shape::Single(finding)) if loose.memories.len() < MAX_MEMORIES => {
+                loose.memories.push(finding);
+                loose.cut_off |= piece.cut_off;
+            }
             _ => {}
         }
     }
+    // Memories one behind the other, without the object round them, say more than an empty one among them.
     match best {
-        Some(reply) => Ok(reply),
-        None if is_empty_list(&answer) => Ok(Reply::default()),
-        None if loose.is_empty() => Err(Unparsable),
-        None => Ok(Reply { summary: None, memories: loose, cut_off: false }),
+        Some(reply) if worth(&reply) > (0, false) || loose.memories.is_empty() => Ok(reply),
+        None if loose.memories.is_empty() && !is_empty_list(&answer) => Err(Unparsable),
+        _ => Ok(loose),
     }
 }
 

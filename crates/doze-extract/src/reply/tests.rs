@@ -40,6 +40,11 @@ fn what_models_put_round_it_does_not_matter() {
         format!("{{\"memories\":[]}}\nOn second thought:\n{WHOLE}"),
         format!("{{\"result\": {WHOLE}}}"),
         format!("\u{feff}{WHOLE}"),
+        format!("[{WHOLE}]"),
+        format!("Here: [ {WHOLE}"),
+        format!("<THINK>a < b, </reasoning> {{\"memories\":[]}}</THINK>{WHOLE}"),
+        format!("</think></think>{WHOLE}<thinking>enough?"),
+        format!(r#"{{"type":"result","result":{}}}"#, serde_json::Value::from(WHOLE)),
     ];
     for text in dressed {
         assert_eq!(titles(&text), ["Run vitest with forks", "Threads hang"], "{text}");
@@ -79,6 +84,8 @@ fn nothing_to_keep_is_not_the_same_as_nothing_readable() {
     assert_eq!(summary_only.summary.unwrap().outcome, "unknown");
     let unreadable = [
         "",
+        r#"{"memories":[{"type":"lesson","title":"A"#,
+        r#"{"memories":["#,
         "I could not find anything.",
         "see [1] and []",
         "{}",
@@ -122,19 +129,83 @@ fn of_a_reply_that_broke_off_the_complete_part_is_kept() {
     );
 }
 
+#[test]
+fn a_memory_may_speak_of_thoughts() {
+    let text = r#"{"memories":[{"title":"Strip <think> first","body":"a </think> without its start ends all before it"}]}"#;
+    assert_eq!(titles(text), ["Strip <think> first"]);
+    assert_eq!(titles(&format!("```json\n{text}\n```")), ["Strip <think> first"]);
+}
+
+#[test]
+fn memories_without_an_object_round_them_are_collected() {
+    let lines = "{\"title\":\"A\",\"body\":\"b\"}\n{\"title\":\"C\",\"body\":\"d\"}\n{\"memories\":[]}";
+    assert_eq!(titles(lines), ["A", "C"]);
+}
+
+/// Cut anywhere, a reply never says less than what was complete in it, and never anything else.
+#[test]
+fn a_cut_anywhere_loses_only_what_was_not_complete() {
+    let whole = parse(WHOLE).unwrap();
+    let ends: Vec<usize> = ["0.8}", "0.5}"].iter().map(|end| WHOLE.find(end).unwrap() + end.len()).collect();
+    let summary_ends = WHOLE.find("]}").unwrap() + 2;
+    for end in 0..WHOLE.len() {
+        let cut = &WHOLE[..end];
+        for text in [cut.to_owned(), format!("Sure:\n```json\n{cut}")] {
+            let complete = ends.iter().filter(|at| **at <= end).count();
+            match parse(&text) {
+                Ok(reply) => {
+                    assert!(reply.memories.len() >= complete && reply.cut_off, "{text}");
+                    for (memory, known) in reply.memories.iter().zip(&whole.memories) {
+                        assert_eq!((&memory.title, &memory.body), (&known.title, &known.body), "{text}");
+                    }
+                    assert!(end < summary_ends || reply.summary == whole.summary, "{text}");
+                }
+                Err(Unparsable) => assert!(end <= summary_ends && complete == 0, "{text}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_read_again_and_again() {
+    let mib = 1 << 20;
+    let long = "1,".repeat(mib / 2);
+    let hostile = [
+        "[".repeat(mib),
+        "{\"a\":".repeat(mib / 5),
+        "[{".repeat(mib / 2),
+        format!("{}{long}", "[".repeat(120)),
+        format!("{}{long} x", "[".repeat(120)),
+        format!("{}{} x", "[\n".repeat(120), "1,\n".repeat(mib / 3)),
+        format!("{}<think>", "</think>".repeat(mib / 8)),
+        format!("{}</think>", "<think>".repeat(mib / 7)),
+        "<".repeat(mib),
+        "{\"\\".repeat(mib / 3),
+        format!("{{\"memories\":[{}", "{\"title\":\"A\",\"body\":\"b\"},".repeat(mib / 24)),
+        format!("{{{}}}", (0..mib / 8).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(",")),
+    ];
+    let start = std::time::Instant::now();
+    for text in &hostile {
+        let _ = parse(text);
+    }
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
 proptest! {
     #[test]
-    fn no_cut_panics_and_none_invents(end in 0..WHOLE.len()) {
-        if let Ok(reply) = parse(&WHOLE[..end]) {
-            let whole = parse(WHOLE).unwrap();
+    fn whatever_is_read_is_within_its_bounds(text in r#"(\{|\}|\[|\]|"|,|:|\\|<think>|</think>|"memories":\[|"title":"|"body":"|"summary":\{|"confidence":|[a-zé0-9 \n]){0,80}"#) {
+        if let Ok(reply) = parse(&text) {
+            prop_assert!(reply.memories.len() <= MAX_MEMORIES);
             for memory in &reply.memories {
-                prop_assert!(whole.memories.iter().any(|known| known.title == memory.title && known.body == memory.body));
+                prop_assert!(!memory.title.is_empty() && !memory.body.is_empty());
+                prop_assert!(memory.title.chars().count() <= TITLE_CHARS && memory.body.chars().count() <= BODY_CHARS);
+                prop_assert!((0.1..=1.0).contains(&memory.confidence));
             }
         }
     }
 
     #[test]
-    fn no_text_panics(text in r#"(\{|\}|\[|\]|"|,|:|\\|<think>|</think>|memories|title|body|[a-zé0-9 \n]){0,80}"#) {
-        let _ = parse(&text);
+    fn prose_round_a_reply_changes_nothing(before in "[a-zé(){\\[<>,.' \n]{0,60}", after in "[a-zé(){}\\]\\[<>,.' \n]{0,60}") {
+        prop_assert_eq!(parse(&format!("{before}\n{WHOLE}\n{after}")).unwrap().memories, parse(WHOLE).unwrap().memories);
     }
 }
