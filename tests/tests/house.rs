@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("doze-core", &[]),
+    ("doze-files", &[]),
     ("doze-transcript", &["doze-core"]),
     ("doze-store", &["doze-core"]),
     ("doze-search", &["doze-core"]),
@@ -14,12 +15,20 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("doze-dream", &["doze-core"]),
     (
         "doze-engine",
-        &["doze-core", "doze-transcript", "doze-store", "doze-search", "doze-extract", "doze-dream"],
+        &[
+            "doze-core",
+            "doze-files",
+            "doze-transcript",
+            "doze-store",
+            "doze-search",
+            "doze-extract",
+            "doze-dream",
+        ],
     ),
     ("doze-protocol", &[]),
     ("doze-client", &["doze-core", "doze-protocol"]),
-    ("dozed", &["doze-core", "doze-engine", "doze-protocol", "doze-client"]),
-    ("doze-cli", &["doze-core", "doze-transcript", "doze-protocol", "doze-client"]),
+    ("dozed", &["doze-core", "doze-files", "doze-engine", "doze-protocol", "doze-client"]),
+    ("doze-cli", &["doze-core", "doze-files", "doze-transcript", "doze-protocol", "doze-client"]),
 ];
 
 /// What the ground floor may not touch: it has no I/O, no clock, no environment.

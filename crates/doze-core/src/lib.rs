@@ -10,6 +10,7 @@ pub mod duplicate;
 pub mod extract;
 pub mod facts;
 pub mod injected;
+pub mod instructions;
 pub mod model;
 pub mod promote;
 pub mod rank;

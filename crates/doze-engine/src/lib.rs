@@ -50,7 +50,7 @@ pub use index::IndexState;
 pub use jobs::{NextJob, Queue, SLOTS};
 pub use memory::{
     AddOutcome, Added, EditRequest, EvidenceLine, Forget, Forgotten, ListRequest, MemoryRequest, Page,
-    StatusFilter, Step, Verdict, Why,
+    Promoted, StatusFilter, Step, Verdict, Why,
 };
 pub use project::{ProjectCard, Resolved};
 pub use recall::{
@@ -151,6 +151,7 @@ struct Inner {
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
+    promoting: Mutex<()>,
     bell: jobs::Bell,
     started_at: Timestamp,
     activity: Mutex<Timestamp>,
@@ -177,6 +178,7 @@ impl Engine {
             folders: project::Cache::default(),
             index,
             dreaming: Mutex::new(()),
+            promoting: Mutex::new(()),
             bell: jobs::Bell::default(),
             started_at: now,
             // A start is nobody at work.

@@ -312,6 +312,35 @@ pub struct ReviewParams {
     pub human: bool,
 }
 
+/// `memory.promote`: copies a memory into a file of instructions that agents read by themselves (S1.38).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromoteParams {
+    /// The memory; it is active.
+    pub id: String,
+    /// `CLAUDE.md` or `AGENTS.md`, at the top of the work tree; or a whole path that ends so.
+    pub path: String,
+    /// The folder that says which work tree; without one the project's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// A person asks; nobody else may.
+    #[serde(default)]
+    pub human: bool,
+}
+
+/// Answer to [`PromoteParams`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct PromoteAnswer {
+    /// The memory.
+    pub id: String,
+    /// The file.
+    pub path: String,
+    /// `added`, or `known` when the line stood there already.
+    pub outcome: String,
+    /// The line.
+    pub line: String,
+}
+
 /// `memory.forget`: exactly one of `id`, `session`, `project` and `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ForgetParams {

@@ -69,6 +69,8 @@ methods! {
     MEMORY_CONFIRM = "memory.confirm";
     /// Settles a proposed memory.
     MEMORY_REVIEW = "memory.review";
+    /// Copies a memory into a file of instructions.
+    MEMORY_PROMOTE = "memory.promote";
     /// Deletes for good.
     MEMORY_FORGET = "memory.forget";
     /// Brings back a stale, retracted or superseded memory.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
+use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, PromoteAnswer, WhyAnswer};
 use doze_protocol::recall::{Hit, SearchAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, List};
@@ -402,6 +402,18 @@ pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<E
             count(redacted, "secret"),
             rules.join(", ")
         ))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn promoted(screen: &mut Screen<'_>, answer: &PromoteAnswer) -> io::Result<Exit> {
+    let path = one_line(&answer.path);
+    screen.line(match answer.outcome.as_str() {
+        "known" => format!("{path} says it already"),
+        _ => format!("{path} says it now, and the brief no longer repeats it"),
+    })?;
+    for line in wrap_within(&answer.line, INDENT, screen.columns(), 6) {
+        screen.line(screen.dim(&line))?;
     }
     Ok(Exit::Done)
 }

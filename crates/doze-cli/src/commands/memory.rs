@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args as ClapArgs, ValueEnum};
 use doze_client::Paths;
-use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, WhyAnswer};
+use doze_protocol::memory::{AddAnswer, ForgetAnswer, MemoryRecord, PromoteAnswer, WhyAnswer};
 use doze_protocol::{Exit, List, method};
 use serde_json::{Value, json};
 
@@ -226,6 +226,32 @@ pub(crate) fn pin(app: &mut App, args: &PinArgs) -> CommandResult {
     let params = json!({"id": args.id, "pinned": !args.off, "human": caller::is_person()});
     let answer = app.call(method::MEMORY_PIN, params)?;
     done(app, &answer, &format!("{} is {}pinned", args.id, if args.off { "no longer " } else { "" }))
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PromoteArgs {
+    /// The memory's id
+    id: String,
+    /// CLAUDE.md or AGENTS.md at the top of the work tree, or a path that ends so
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// The work tree, by a folder in it
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// `doze promote ID --to FILE`.
+pub(crate) fn promote(app: &mut App, args: &PromoteArgs) -> CommandResult {
+    let is_name = args.to.components().count() == 1 && !args.to.is_absolute();
+    let path = if is_name { args.to.to_string_lossy().into_owned() } else { app::absolute(&args.to)? };
+    let params = json!({
+        "id": args.id,
+        "path": path,
+        "cwd": app::folder(args.cwd.as_deref())?,
+        "human": caller::is_person(),
+    });
+    let answer = app.call(method::MEMORY_PROMOTE, params)?;
+    app.show(&answer, |screen, answer: &PromoteAnswer| draw::promoted(screen, answer))
 }
 
 /// What a memory was worth.

@@ -12,6 +12,7 @@ mod project;
 mod recall;
 mod service;
 mod session;
+mod task;
 mod upkeep;
 mod work;
 
@@ -69,6 +70,8 @@ enum Command {
     Review(memory::ReviewArgs),
     /// Say what a memory was worth
     Feedback(memory::FeedbackArgs),
+    /// Copy a memory into CLAUDE.md or AGENTS.md
+    Promote(memory::PromoteArgs),
     /// Delete for good
     Forget(memory::ForgetArgs),
     /// Bring back a stale, retracted or superseded memory
@@ -85,6 +88,10 @@ enum Command {
     Transcript(session::TranscriptArgs),
     /// Have a session read again, also when that failed before
     Extract(session::ExtractArgs),
+    /// Show what an extractor would be given of a session
+    Digest(session::DigestArgs),
+    /// List the tasks of a project, or tell how one stands
+    Task(task::Args),
     /// Show or tell how a running task stands
     Work(work::Args),
     /// List, repair or ignore projects
@@ -143,6 +150,7 @@ impl Cli {
             Command::Pin(args) => memory::pin(app, &args),
             Command::Review(args) => memory::review(app, &args),
             Command::Feedback(args) => memory::feedback(app, &args),
+            Command::Promote(args) => memory::promote(app, &args),
             Command::Forget(args) => memory::forget(app, &args),
             Command::Reinstate(args) => memory::reinstate(app, &args),
             Command::Why(args) => memory::why(app, &args),
@@ -151,6 +159,8 @@ impl Cli {
             Command::Import(args) => session::import(app, &args),
             Command::Extract(args) => session::extract(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
+            Command::Digest(args) => session::digest(app, &args),
+            Command::Task(args) => task::run(app, args),
             Command::Work(args) => work::run(app, args),
             Command::Project(args) => project::run(app, args),
             Command::Start => life::start(app),
@@ -199,6 +209,16 @@ mod tests {
             "context alex",
             "roster",
             "work set --summary x",
+            "digest s",
+            "digest s --extractor claude",
+            "task set T-1 Move the port --status in_progress",
+            "task set T-1 --spec -",
+            "task list",
+            "task list --all",
+            "task list --status review",
+            "task show T-1",
+            "task start T-1",
+            "task done T-1",
             "work show",
             "work clear",
             "remember it --kind lesson --title t --topic k --space user",
@@ -208,7 +228,10 @@ mod tests {
             "edit i",
             "pin i",
             "review",
+            "review i --accept",
+            "review --reject i",
             "feedback i helpful",
+            "promote i --to CLAUDE.md",
             "forget i",
             "forget --session s",
             "forget --project p",

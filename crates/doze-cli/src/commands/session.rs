@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use doze_client::{Spool, ensure_commit_id};
-use doze_protocol::session::{CommitAnswer, CommitParams, ExtractAnswer, PreviewAnswer};
+use doze_protocol::session::{CommitAnswer, CommitParams, DigestAnswer, ExtractAnswer, PreviewAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, method};
 use serde::Deserialize;
@@ -265,6 +265,25 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
         }
         Ok(Exit::Done)
     })
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DigestArgs {
+    /// The session
+    session: String,
+    /// The agent's program, where several have a session of this name
+    #[arg(long)]
+    harness: Option<String>,
+    /// Who would be asked; all are given the same
+    #[arg(long, value_name = "WHO")]
+    extractor: Option<String>,
+}
+
+/// `doze digest SESSION`.
+pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
+    let params = json!({"session": args.session, "harness": args.harness, "extractor": args.extractor});
+    let answer = app.call_within(app::LONG, method::SESSION_DIGEST, params)?;
+    app.show(&answer, |screen, answer: &DigestAnswer| draw::text(screen, &answer.text))
 }
 
 #[derive(Debug, ClapArgs)]

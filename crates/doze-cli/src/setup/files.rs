@@ -1,10 +1,11 @@
 //! Reading and writing files that belong to other programs: whole or not at all, through links, with their mode.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+use doze_files::behind_links;
 use doze_protocol::Exit;
 
 use super::jsonc::MAX_BYTES;
@@ -33,47 +34,18 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, CommandError> {
     String::from_utf8(bytes).map(Some).map_err(|_| unreadable(&"it is not UTF-8"))
 }
 
-/// The file behind a link, which need not exist yet.
-fn behind_links(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
-        Ok(target) => path.parent().unwrap_or(Path::new("/")).join(target),
-        Err(_) => path.to_owned(),
-    })
-}
-
-/// Writes a file whole or not at all. A link stays a link, an existing file keeps its mode, and one that its owner
-/// has made read-only is refused.
+/// Writes a file whole or not at all, in a folder that is made if it is not there. A file that its owner has made
+/// read-only is refused.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     let target = behind_links(path);
-    let mode = fs::metadata(&target).map(|metadata| metadata.permissions().mode() & 0o7777);
-    if mode.as_ref().is_ok_and(|mode| mode & 0o200 == 0) {
-        return Err(CommandError::new(Exit::Refused, format!("{} is read-only", target.display()))
-            .hint("make it writable, or add the hooks by hand: doze setup --dry-run shows them"));
+    let made = fs::create_dir_all(target.parent().unwrap_or(Path::new("/")));
+    match made.and_then(|()| doze_files::replace(&target, bytes, NEW_MODE)) {
+        Err(error) if fs::metadata(&target).is_ok_and(|meta| meta.mode() & 0o200 == 0) => {
+            Err(CommandError::new(Exit::Refused, format!("{}: {error}", target.display()))
+                .hint("make it writable, or add the hooks by hand: doze setup --dry-run shows them"))
+        }
+        result => result.map_err(|error| CommandError::io(target.display(), &error)),
     }
-    replace(&target, bytes, mode.unwrap_or(NEW_MODE))
-        .map_err(|error| CommandError::io(target.display(), &error))
-}
-
-fn replace(target: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let folder = target.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.doze-{}", std::process::id()));
-    let written = fill(&temporary, bytes, mode).and_then(|()| fs::rename(&temporary, target));
-    if written.is_err() {
-        // The first error is the one that counts.
-        let _ = fs::remove_file(&temporary);
-        return written;
-    }
-    // The rename is durable with its folder; where folders cannot be synced it is as durable as it gets.
-    File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
-}
-
-fn fill(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(NEW_MODE).open(path)?;
-    file.write_all(bytes)?;
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
-    file.sync_all()
 }
 
 /// Removes a file, and what a link points to rather than the link; one that is not there is removed already.
@@ -107,7 +79,7 @@ pub(crate) fn refuse_foreign_home(folder: &Path) -> Result<(), CommandError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

@@ -422,3 +422,100 @@ fn lists_for_people_are_read_to_their_last_page() {
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(answer["next"], "1", "a program goes on by itself");
 }
+
+#[test]
+fn promoting_asks_for_the_file_by_name_or_by_its_whole_path() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |_, params| {
+        let path = params["path"].as_str().unwrap();
+        let outcome = if path == "CLAUDE.md" { "added" } else { "known" };
+        json!({"id": "m1", "path": format!("/shop/{}", path.rsplit('/').next().unwrap()), "outcome": outcome,
+            "line": "- just itest: misses no\u{1b}[2Jthing"})
+    });
+    let ran = home.run(&["promote", "m1", "--to", "CLAUDE.md"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout,
+        "/shop/CLAUDE.md says it now, and the brief no longer repeats it\n    - just itest: misses no[2Jthing\n"
+    );
+    let here = json!(fs::canonicalize(home.path()).unwrap());
+    let (method, params) = daemon.next();
+    assert_eq!(method, "memory.promote");
+    assert_eq!(params, json!({"id": "m1", "path": "CLAUDE.md", "cwd": here, "human": false}));
+    let ran = home.run(&["promote", "m1", "--to", "web/AGENTS.md"]);
+    assert_eq!(ran.stdout.lines().next(), Some("/shop/AGENTS.md says it already"));
+    assert_eq!(daemon.next().1["path"], json!(format!("{}/web/AGENTS.md", here.as_str().unwrap())));
+}
+
+#[test]
+fn tasks_are_listed_told_and_shown() {
+    let home = Home::new();
+    let task = |id: &str, title: &str, status: &str, spec: Value| json!({"id": id, "title": title, "status": status, "spec": spec, "updated_at": "2020-01-01T00:00:00Z"});
+    let daemon = FakeDaemon::start(&home, move |method, params| match method {
+        "task.list" => json!({"next": null, "items": [
+            task("T-2", "Move the port", "in_progress", json!("\n# Why\nparallel runs collide")),
+            task("T-1", "Old one", "done", Value::Null),
+        ]}),
+        _ => task(
+            params["id"].as_str().unwrap(),
+            "Move the port",
+            params["status"].as_str().unwrap_or("todo"),
+            Value::Null,
+        ),
+    });
+    let ran = home.run(&["task", "list"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("Move the port ") && lines[0].contains("in progress · "), "{}", ran.stdout);
+    assert_eq!(&lines[1..], ["    T-2 · # Why"]);
+    assert_eq!(daemon.next().1["status"], Value::Null);
+    assert!(home.run(&["task", "list", "--all"]).stdout.contains("Old one"));
+    daemon.next();
+    assert_eq!(home.run(&["task", "show", "T-2"]).stdout.lines().last(), Some("parallel runs collide"));
+    daemon.next();
+
+    let ran = home.run(&["task", "set", "T-3", "Move", "the", "port", "--status", "review"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "T-3 is review: Move the port\n"), "{}", ran.stderr);
+    let (method, params) = daemon.next();
+    assert_eq!(
+        (method.as_str(), &params["title"], &params["status"], &params["spec"]),
+        ("task.set", &json!("Move the port"), &json!("review"), &Value::Null)
+    );
+    let mut command = home.command(&["task", "set", "T-3", "--spec", "-"]);
+    fs::write(home.path().join("spec.md"), "as told\n").unwrap();
+    assert_eq!(finish(command.stdin(fs::File::open(home.path().join("spec.md")).unwrap())).code, 0);
+    assert_eq!(daemon.next().1["spec"], json!("as told\n"));
+}
+
+#[test]
+fn a_task_that_is_not_there_is_not_found_and_one_that_is_gets_done() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |method, _| match method {
+        "task.list" => json!({"items": [{"id": "T-2", "title": "Move", "status": "todo"}], "next": null}),
+        _ => json!({"id": "T-2", "title": "Move", "status": "done"}),
+    });
+    let ran = home.run(&["task", "done", "T-9"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("no task T-9 here"), "{}", ran.stderr);
+    assert_eq!(daemon.next().0, "task.list");
+    let ran = home.run(&["--json", "task", "done", "T-2"]);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &answer["status"]), (0, &json!("done")));
+    assert_eq!(daemon.next().0, "task.list");
+    assert_eq!(daemon.next().1["status"], json!("done"));
+    assert_eq!(home.run(&["task", "set", "T-2", "--status", "nearly"]).code, 2);
+}
+
+#[test]
+fn a_digest_is_the_text_alone() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |_, params| match params["session"].as_str().unwrap() {
+        "s-1" => json!({"session": "s-1", "text": "## User asked\nmove the port", "tokens": 9}),
+        _ => json!({"session": "s-2", "text": "", "tokens": 0}),
+    });
+    let ran = home.run(&["digest", "s-1", "--extractor", "claude"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "## User asked\nmove the port\n"), "{}", ran.stderr);
+    let (method, params) = daemon.next();
+    assert_eq!((method.as_str(), &params["extractor"]), ("session.digest", &json!("claude")));
+    assert_eq!(home.run(&["digest", "s-2"]).code, 1);
+}

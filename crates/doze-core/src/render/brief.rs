@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{Rendered, age, line_of};
+use crate::instructions;
 use crate::model::{Kind, Memory, MemoryId, Status, Verification};
 use crate::rank::days;
 use crate::tokens::Room;
@@ -182,9 +183,12 @@ fn is_below(memory: &Memory, folder: &str) -> bool {
 }
 
 /// Whether the agent reads it anyway: what it says stands in an instruction file, word for word.
-fn is_known(memory: &Memory, instructions: &str) -> bool {
-    let says = fold(if memory.body.trim().is_empty() { &memory.title } else { &memory.body });
-    says.chars().count() >= MIN_KNOWN && instructions.contains(says.trim_end_matches(['.', '!', ' ']))
+fn is_known(memory: &Memory, known: &str) -> bool {
+    let says = if memory.body.trim().is_empty() { &memory.title } else { &memory.body };
+    // A short body is recognised together with its title, as a promotion writes both.
+    [fold(says), fold(&instructions::line(memory))].iter().any(|says| {
+        says.chars().count() >= MIN_KNOWN && known.contains(says.trim_end_matches(['.', '!', ' ']))
+    })
 }
 
 /// Lower case, blanks collapsed, Markdown emphasis and list marks gone.

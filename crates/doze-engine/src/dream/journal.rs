@@ -82,9 +82,10 @@ impl Engine {
             for step in undo.steps {
                 set = match step {
                     UndoStep::Restore(memory) => set.put_memory(*memory),
-                    UndoStep::Remove(id) => {
-                        set.delete_aux(Family::Counter, crate::recall::shown_key(&id)).delete_memory(id)
-                    }
+                    UndoStep::Remove(id) => set
+                        .delete_aux(Family::Counter, crate::recall::shown_key(&id))
+                        .delete_aux(Family::Other, crate::memory::copies_key(&id))
+                        .delete_memory(id),
                 };
             }
             drop(snapshot);

@@ -115,7 +115,10 @@ impl Engine {
         gone: &Gone,
     ) -> Result<ChangeSet, EngineError> {
         for id in &gone.ids {
-            set = set.delete_memory(id.clone()).delete_aux(Family::Counter, crate::recall::shown_key(id));
+            set = set
+                .delete_memory(id.clone())
+                .delete_aux(Family::Counter, crate::recall::shown_key(id))
+                .delete_aux(Family::Other, super::copies_key(id));
         }
         for (session, ordinals) in &gone.evidence {
             set = blank_events(snapshot, set, session, ordinals, &gone.texts)?;

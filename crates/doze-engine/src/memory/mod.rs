@@ -3,6 +3,7 @@
 mod add;
 mod change;
 mod forget;
+mod promote;
 mod read;
 mod tombstone;
 mod traces;
@@ -16,6 +17,8 @@ pub use add::{AddOutcome, Added, MemoryRequest};
 pub use change::{EditRequest, Verdict};
 pub(crate) use forget::FORGOTTEN;
 pub use forget::{Forget, Forgotten};
+pub use promote::Promoted;
+pub(crate) use promote::copies_key;
 pub use read::{EvidenceLine, ListRequest, Page, StatusFilter, Step, Why};
 
 /// Bounds of what a caller may hand in (S1.36, S4; `R14`: outside is an error, never a silent cut).

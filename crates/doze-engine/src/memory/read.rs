@@ -7,6 +7,7 @@ use doze_core::text;
 use doze_store::{Family, Snapshot};
 use jiff::Timestamp;
 
+use super::promote::copies_of;
 use crate::recall::{Reader, shown_key};
 use crate::{Engine, EngineError};
 
@@ -84,7 +85,7 @@ pub struct Why {
     pub memory: Memory,
     /// The events that speak for it.
     pub evidence: Vec<EvidenceLine>,
-    /// What dreams did to it, the last first.
+    /// What dreams did to it and where it was copied to, the last first.
     pub history: Vec<Step>,
     /// How often it was shown to an agent.
     pub shown: u64,
@@ -94,14 +95,14 @@ pub struct Why {
     pub retires: String,
 }
 
-/// What a dream did to a memory.
+/// What was done to a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// When.
     pub at: Timestamp,
     /// What.
     pub op: DreamOp,
-    /// Which dream.
+    /// Which dream, if it was one.
     pub dream: Option<DreamId>,
     /// Why.
     pub because: String,
@@ -159,7 +160,14 @@ impl Engine {
         }
         let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
         let shown = shown.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or(0);
-        let history = history_of(id, snapshot.dreams(owner, MAX_DREAMS)?);
+        let mut history = history_of(id, snapshot.dreams(owner, MAX_DREAMS)?);
+        history.extend(copies_of(&snapshot, owner, id)?.into_iter().map(|copy| Step {
+            at: copy.at,
+            op: DreamOp::Promote,
+            dream: None,
+            because: format!("you copied it into {}", copy.path),
+        }));
+        history.sort_by_key(|step| std::cmp::Reverse(step.at));
         let scores = BTreeMap::from([
             ("confidence".to_owned(), memory.confidence),
             (

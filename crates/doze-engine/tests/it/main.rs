@@ -12,5 +12,6 @@ mod kept;
 mod kit;
 mod memory;
 mod project;
+mod promote;
 mod race;
 mod recall;

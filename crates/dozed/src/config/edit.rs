@@ -1,9 +1,8 @@
 //! Changing a key in the file: comments and order stay, and the file is whole at every moment.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, TableLike, value as toml_value};
@@ -96,23 +95,9 @@ fn assign(table: &mut dyn TableLike, name: &str, mut item: Item) {
     }
 }
 
-/// Writes beside the file and renames, through a link if the file is one. The mode of an existing file stays.
+/// Replaces the file, in a folder that is made if it is not there.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder: PathBuf = target.parent().unwrap_or(Path::new(".")).to_owned();
-    fs::create_dir_all(&folder)?;
-    let mode = fs::metadata(&target).map_or(0o600, |meta| meta.permissions().mode() & 0o777);
-    let temporary = folder.join(format!(".doze.toml.{}", std::process::id()));
-    let written = (|| {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &target)?;
-        File::open(&folder)?.sync_all()
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let target = doze_files::behind_links(path);
+    fs::create_dir_all(target.parent().unwrap_or(Path::new(".")))?;
+    doze_files::replace(&target, bytes, 0o600)
 }

@@ -4,7 +4,8 @@ use doze_core::model::{AgentId, Face, Kind, MemoryId, Space, Status};
 use doze_engine::{AddOutcome, EditRequest, Forget, ListRequest, MemoryRequest, StatusFilter, Verdict};
 use doze_protocol::memory::{
     AddAnswer, AddParams, ConfirmParams, EditParams, FeedbackParams, ForgetAnswer, ForgetParams, IdParams,
-    ListParams, PinParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange, WhyEvent,
+    ListParams, PinParams, PromoteAnswer, PromoteParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange,
+    WhyEvent,
 };
 use doze_protocol::{List, WireError, bounds, parse_params};
 use serde_json::Value;
@@ -132,6 +133,20 @@ impl Dispatch {
         let id = self.memory_id(&params.id)?;
         let memory = self.engine.review(&self.owner, &id, params.accept, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
+    }
+
+    pub(super) fn memory_promote(&self, params: Value) -> Result<Value, WireError> {
+        let params: PromoteParams = parse_params(params)?;
+        let id = self.memory_id(&params.id)?;
+        let reader = given::reader(None, params.cwd, None, None)?;
+        let done =
+            self.engine.promote(&self.owner, &id, &params.path, &reader, params.human).map_err(told)?;
+        answer(&PromoteAnswer {
+            id: id.to_string(),
+            path: done.path,
+            outcome: if done.is_new { "added" } else { "known" }.to_owned(),
+            line: done.line,
+        })
     }
 
     pub(super) fn memory_forget(&self, params: Value) -> Result<Value, WireError> {

@@ -84,6 +84,7 @@ const METHODS: &[(&str, Operation)] = &[
     (method::MEMORY_FEEDBACK, Dispatch::memory_feedback),
     (method::MEMORY_CONFIRM, Dispatch::memory_confirm),
     (method::MEMORY_REVIEW, Dispatch::memory_review),
+    (method::MEMORY_PROMOTE, Dispatch::memory_promote),
     (method::MEMORY_FORGET, Dispatch::memory_forget),
     (method::MEMORY_REINSTATE, Dispatch::memory_reinstate),
     (method::MEMORY_WHY, Dispatch::memory_why),
