@@ -29,9 +29,13 @@ crash-200:
 bench:
     benches/run
 
-# Fuzz one target (wire, transcript, text) or all of them for a number of seconds each.
+# Fuzz one target (wire, transcript, text, reply) or all of them for a number of seconds each.
 fuzz target="all" seconds="600":
     fuzz/run {{target}} {{seconds}}
+
+# Ask a real model on this machine through the HTTP extractor; the first run builds its server.
+test-model:
+    tests/model/run
 
 # Read a session file, or the agents' own, without keeping anything.
 try path="":

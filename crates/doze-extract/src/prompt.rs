@@ -1,5 +1,7 @@
 //! What an extractor is told to do (S1.11, S1.12).
 
+use crate::reply::MAX_MEMORIES;
+
 /// What stands before the digest. The wording and the reply's shape are the document's: replies of models depend on it.
 const TASK: &str = r#"You distill a finished coding-agent run into durable memory for future runs on the same project.
 Return ONLY minified JSON, no prose, no code fences, matching exactly:
@@ -48,6 +50,30 @@ pub(crate) fn schema() -> serde_json::Value {
     let summary =
         object(serde_json::json!({"request": text, "workDone": text, "outcome": text, "openItems": texts}));
     object(serde_json::json!({"summary": summary, "memories": {"type": "array", "items": memory}}))
+}
+
+/// The same with bounds, for those that write no word outside a shape: a small model would fill a list without end.
+pub(crate) fn bounded_schema() -> serde_json::Value {
+    let mut schema = schema();
+    bound(&mut schema);
+    schema
+}
+
+fn bound(schema: &mut serde_json::Value) {
+    match schema["type"].as_str() {
+        Some("object") => {
+            for part in schema["properties"].as_object_mut().into_iter().flat_map(|parts| parts.values_mut())
+            {
+                bound(part);
+            }
+        }
+        Some("array") => {
+            schema["maxItems"] = serde_json::json!(MAX_MEMORIES);
+            bound(&mut schema["items"]);
+        }
+        Some("string") if schema["enum"].is_null() => schema["maxLength"] = serde_json::json!(400),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -377,7 +377,11 @@ mod tests {
         let program = Extractors { command: vec!["/bin/sh".into(), "x".into()], ..of("command") };
         assert_eq!(program.sentence(), "Every run is summarised by the command /bin/sh.");
         let absent = Extractors { command: vec!["no-such-program".into()], ..of("command") };
-        assert!(absent.sentence().starts_with("Every run would be summarised by command, but no-such-program was not found"));
+        assert!(
+            absent
+                .sentence()
+                .starts_with("Every run would be summarised by command, but no-such-program was not found")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::program::Said;
 use crate::{Key, prompt};
 
 /// Tokens a reply may have: six memories and a summary with room to spare.
-const MAX_REPLY_TOKENS: u32 = 4_096;
+const MAX_REPLY_TOKENS: u32 = 2_048;
 /// Characters of a refusal that a failure tells.
 const TOLD_CHARS: usize = 300;
 /// The version of Anthropic's interface this was written for.
@@ -42,32 +42,34 @@ pub(super) fn headers(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
     }
 }
 
-/// What every server of its kind understands.
-pub(super) fn plain_request(endpoint: &Endpoint, prompt: &str) -> Value {
-    let mut request = json!({"messages": [{"role": "user", "content": prompt}], "stream": false});
+/// What a server is asked, from the most that one may understand to the least: held to a shape as OpenAI names it, as
+/// llama.cpp does, and at last what every server of its kind understands.
+pub(super) fn requests(endpoint: &Endpoint, prompt: &str) -> Vec<Value> {
+    let mut plain = json!({"messages": [{"role": "user", "content": prompt}], "stream": false});
     // A server with one model needs no name.
     if !endpoint.model.is_empty() {
-        request["model"] = json!(endpoint.model);
+        plain["model"] = json!(endpoint.model);
     }
-    request
-}
-
-/// With the shape that the answer must have, and a bound.
-pub(super) fn request(endpoint: &Endpoint, prompt: &str) -> Value {
-    let mut request = plain_request(endpoint, prompt);
+    let mut held = plain.clone();
     match endpoint.api {
         Api::OpenAi => {
-            request["max_tokens"] = json!(MAX_REPLY_TOKENS);
+            held["max_tokens"] = json!(MAX_REPLY_TOKENS);
+            let mut named = held.clone();
+            held["response_format"] = json!({"type": "json_object", "schema": prompt::bounded_schema()});
             let shape = json!({"name": "memories", "strict": true, "schema": prompt::schema()});
-            request["response_format"] = json!({"type": "json_schema", "json_schema": shape});
+            named["response_format"] = json!({"type": "json_schema", "json_schema": shape});
+            vec![named, held, plain]
         }
         Api::Ollama => {
-            request["options"] = json!({"num_predict": MAX_REPLY_TOKENS});
-            request["format"] = prompt::schema();
+            held["options"] = json!({"num_predict": MAX_REPLY_TOKENS});
+            held["format"] = prompt::bounded_schema();
+            vec![held, plain]
         }
-        Api::Anthropic => request["max_tokens"] = json!(MAX_REPLY_TOKENS),
+        Api::Anthropic => {
+            held["max_tokens"] = json!(MAX_REPLY_TOKENS);
+            vec![held]
+        }
     }
-    request
 }
 
 /// The text of an answer; the error says why there is none, where that is known.

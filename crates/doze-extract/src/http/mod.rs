@@ -19,8 +19,7 @@ use crate::{Failure, Key};
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 /// How often the caller is asked whether it still wants the answer.
 const ASKED_EVERY: Duration = Duration::from_millis(50);
-/// Refusals after which a request is made once more in its plainest form: not every server can hold a model to a schema
-/// or knows every bound.
+/// Refusals after which less is asked for: not every server can hold a model to a schema or knows every bound.
 const TOO_MUCH_ASKED: &[u16] = &[400, 404, 415, 422, 500, 501];
 
 /// Which language a server speaks.
@@ -89,10 +88,16 @@ impl Endpoint {
     fn ask(&self, prompt: &str, timeout: Duration) -> Result<Said, Failure> {
         let deadline = Instant::now() + timeout;
         let agent = self.agent();
-        let (mut status, mut answer) = self.post(&agent, &dialect::request(self, prompt), timeout)?;
-        if TOO_MUCH_ASKED.contains(&status) && self.api != Api::Anthropic {
+        let (mut status, mut answer) = (0, String::new());
+        for request in dialect::requests(self, prompt) {
             let left = deadline.saturating_duration_since(Instant::now());
-            (status, answer) = self.post(&agent, &dialect::plain_request(self, prompt), left)?;
+            (status, answer) = self.post(&agent, &request, left).map_err(|failed| match failed {
+                Failure::TimedOut { .. } => self.too_late(timeout),
+                failed => failed,
+            })?;
+            if !TOO_MUCH_ASKED.contains(&status) {
+                break;
+            }
         }
         let body: Value = serde_json::from_str(&answer).unwrap_or_default();
         if !(200..300).contains(&status) {
