@@ -114,6 +114,13 @@ fn candidate(
     }
     cited.sort_unstable();
     let origin = fitting.iter().map(|(_, said)| said.origin).max_by_key(|origin| trust(*origin));
+    let origin = match (origin, proposal.kind) {
+        // What follows from a tool's output about the project is the agent's conclusion; how to behave is not (`R18`).
+        (Some(Origin::Tool), Kind::Spec | Kind::Decision | Kind::Ownership | Kind::Fact) => {
+            Some(Origin::Agent)
+        }
+        (origin, _) => origin,
+    };
     let at = fitting.first().and_then(|(_, said)| said.event.at);
     Candidate {
         kind: proposal.kind,
@@ -206,6 +213,16 @@ mod tests {
             );
             assert_eq!(found[0].scope, Scope::Project("p".into()));
         }
+    }
+
+    #[test]
+    fn a_tool_proves_what_is_but_not_how_to_behave() {
+        let said = "always prefer tabs over spaces";
+        let origin = |kind: Kind| find(&[proposal(kind, said)], "")[0].origin;
+        for kind in [Kind::Preference, Kind::Convention, Kind::Command, Kind::Lesson, Kind::EnvQuirk] {
+            assert_eq!(origin(kind), Origin::Tool, "{kind}");
+        }
+        assert_eq!(origin(Kind::Spec), Origin::Agent);
     }
 
     #[test]
