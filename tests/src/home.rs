@@ -145,6 +145,11 @@ impl Home {
     }
 
     /// The path of the built daemon.
+    pub fn doze_program(&self) -> PathBuf {
+        binary("doze")
+    }
+
+    /// The daemon's program.
     pub fn dozed(&self) -> PathBuf {
         binary("dozed")
     }

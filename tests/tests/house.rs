@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 13] = [
     ("doze-core", &[]),
     ("doze-files", &[]),
     ("doze-transcript", &["doze-core"]),
@@ -27,7 +27,8 @@ const ROOMS: [(&str, &[&str]); 12] = [
     ),
     ("doze-protocol", &[]),
     ("doze-client", &["doze-core", "doze-protocol"]),
-    ("dozed", &["doze-core", "doze-files", "doze-engine", "doze-protocol", "doze-client"]),
+    ("doze-mcp", &["doze-core", "doze-engine"]),
+    ("dozed", &["doze-core", "doze-files", "doze-engine", "doze-mcp", "doze-protocol", "doze-client"]),
     ("doze-cli", &["doze-core", "doze-files", "doze-transcript", "doze-protocol", "doze-client"]),
 ];
 

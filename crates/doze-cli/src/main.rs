@@ -9,6 +9,7 @@ mod commands;
 mod daemon;
 mod error;
 mod hook;
+mod mcp;
 mod screen;
 mod setup;
 mod try_it;

@@ -65,6 +65,14 @@ impl Client {
         self.server.as_ref()
     }
 
+    /// The connection itself, without time limits, and what was read of it beyond the last answer: for a caller that goes
+    /// on in another language.
+    pub fn into_stream(self) -> io::Result<(UnixStream, Vec<u8>)> {
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)?;
+        Ok((self.stream, self.rest))
+    }
+
     fn mismatch(&self) -> Option<WireError> {
         match &self.server {
             Some(server) => server.check().err(),

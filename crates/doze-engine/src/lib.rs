@@ -17,6 +17,7 @@ mod index;
 mod jobs;
 mod memory;
 mod names;
+mod permission;
 mod project;
 mod recall;
 mod status;
@@ -58,7 +59,7 @@ pub use recall::{
     SemanticState, Told,
 };
 pub use status::{ExtractionStatus, Status};
-pub use task::{Task, TaskRequest, TaskStatus};
+pub use task::{Task, TaskContext, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
 pub use work::WorkRequest;
 

@@ -15,6 +15,7 @@ mod params;
 
 pub mod bounds;
 pub mod dream;
+pub mod mcp;
 pub mod memory;
 pub mod method;
 pub mod project;

@@ -29,6 +29,8 @@ methods! {
     SESSION_DIGEST = "session.digest";
     /// Queues a session to be read again.
     SESSION_EXTRACT = "session.extract";
+    /// Turns the connection into one that speaks MCP.
+    MCP_OPEN = "mcp.open";
     /// Tells how a task stands.
     WORK_SET = "work.set";
     /// How a task stands.

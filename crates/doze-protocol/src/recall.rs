@@ -155,6 +155,9 @@ pub struct BriefParams {
     /// Answer what was injected last (into `session`, else anywhere) instead of building a brief.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last: bool,
+    /// The mode the agent works in, as its harness told the hook; the tools over MCP follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
 }
 
 /// `recall.prompt`: memories for one prompt. Empty unless `hooks.prompt_search` is on.
@@ -172,6 +175,9 @@ pub struct PromptParams {
     /// What the person typed.
     #[serde(default)]
     pub prompt: String,
+    /// The mode the agent works in, as its harness told the hook; the tools over MCP follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
 }
 
 /// A text to inject: answer of `brief`, `context` and `roster`.

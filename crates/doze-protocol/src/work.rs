@@ -45,6 +45,9 @@ pub struct SetParams {
     /// The last thing seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_activity: Option<String>,
+    /// The mode the agent works in, as its harness told the hook; the tools over MCP follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
 }
 
 /// `work.get`, `work.list` and `work.clear`: which work is meant.

@@ -21,7 +21,7 @@ use doze_protocol::Exit;
 
 use crate::app::App;
 use crate::error::CommandResult;
-use crate::{setup, try_it};
+use crate::{mcp, setup, try_it};
 
 pub(crate) use draw::{Row, brief_text, entry, import_line};
 pub(crate) use life::{spawn, wait_ready};
@@ -92,6 +92,8 @@ enum Command {
     Digest(session::DigestArgs),
     /// List the tasks of a project, or tell how one stands
     Task(task::Args),
+    /// Offer the memory of a project as tools to an agent, over MCP
+    Mcp(mcp::Args),
     /// Show or tell how a running task stands
     Work(work::Args),
     /// List, repair or ignore projects
@@ -157,6 +159,7 @@ impl Cli {
             Command::Dream(args) => dream::run(app, args),
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
+            Command::Mcp(args) => mcp::run(&args),
             Command::Extract(args) => session::extract(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
             Command::Digest(args) => session::digest(app, &args),

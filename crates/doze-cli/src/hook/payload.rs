@@ -22,6 +22,8 @@ pub(crate) struct Payload {
     pub(crate) agent_transcript_path: Text,
     /// Why a session starts, or who sent a prompt.
     pub(crate) source: Text,
+    /// What the agent may do without asking.
+    pub(crate) permission_mode: Text,
     pub(crate) prompt: Text,
     pub(crate) last_assistant_message: Text,
     /// Gemini's name for `last_assistant_message`.

@@ -68,6 +68,7 @@ pub(crate) fn plan(
             let mut params = params(&agent, &cwd, payload.session_id.get());
             params.insert("source".into(), payload.source.get().unwrap_or("startup").into());
             params.insert("inject".into(), true.into());
+            add_mode(&mut params, payload);
             Some(Call::Brief(params.into()))
         }
         Moment::Prompt => {
@@ -75,6 +76,7 @@ pub(crate) fn plan(
                 payload.prompt.get().filter(|prompt| is_from_a_person(payload.source.get(), prompt))?;
             let mut params = params(&agent, &cwd, payload.session_id.get());
             params.insert("prompt".into(), prompt.into());
+            add_mode(&mut params, payload);
             Some(Call::Recall(params.into()))
         }
         Moment::Tool { failed } => {
@@ -85,6 +87,7 @@ pub(crate) fn plan(
             params.insert("last_activity".into(), activity(tool, &payload.tool_input, failed).into());
             let touched = if failed { Vec::new() } else { touched(tool, &payload.tool_input) };
             params.insert("touch".into(), touched.into());
+            add_mode(&mut params, payload);
             Some(Call::Note(params.into()))
         }
         Moment::TurnEnd => commit(payload, &agent, &cwd, "turn", mint),
@@ -125,6 +128,13 @@ fn params(agent: &Value, cwd: &str, session: Option<&str>) -> Map<String, Value>
         params.insert("session".into(), session.into());
     }
     params
+}
+
+/// What the agent may do without asking: the tools it is offered follow it.
+fn add_mode(params: &mut Map<String, Value>, payload: &Payload) {
+    if let Some(mode) = payload.permission_mode.get() {
+        params.insert("permission_mode".into(), mode.into());
+    }
 }
 
 fn add_commit(params: &mut Map<String, Value>, end: &str, mint: &dyn Fn() -> String) {
@@ -224,6 +234,19 @@ mod tests {
                 "session": "s", "source": "compact", "inject": true})
             ))
         );
+    }
+
+    #[test]
+    fn the_mode_goes_with_what_is_asked_anyway() {
+        let document =
+            r#"{"session_id":"s","cwd":"/p","prompt":"why?","tool_name":"Bash","permission_mode":"plan"}"#;
+        for moment in [Moment::Start, Moment::Prompt, Moment::Tool { failed: false }] {
+            let call = plan_of(Harness::ClaudeCode, moment, document);
+            let Some(Call::Brief(params) | Call::Recall(params) | Call::Note(params)) = call else {
+                panic!()
+            };
+            assert_eq!(params["permission_mode"], "plan", "{moment:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod dream;
 mod event;
 mod ids;
 mod memory;
+mod permission;
 mod project;
 mod session;
 mod space;
@@ -17,6 +18,7 @@ pub use ids::{
     uuid_v7,
 };
 pub use memory::{Context, Face, Kind, Memory, Source, Status, Verification};
+pub use permission::Permission;
 pub use project::Project;
 pub use session::{
     AgentRef, Mode, Outcome, Session, SessionEnd, SessionKind, Summary, TaskRef, Tokens, WorkState,

@@ -53,6 +53,8 @@ pub struct MemoryRequest {
     pub confidence: Option<f64>,
     /// A person said it, not an agent.
     pub by_person: bool,
+    /// It waits for a person, whatever it says.
+    pub propose: bool,
 }
 
 /// What became of it.
@@ -161,6 +163,9 @@ impl Engine {
             if memory.face == Face::Office && scope.space() == Space::Agent {
                 return self.admit_by_hand(snapshot, owner, &memory, request.by_person);
             }
+            if request.propose {
+                return self.proposed(snapshot, owner, memory.clone());
+            }
             self.settle(snapshot, owner, memory.clone(), request.by_person)
         })?;
         Ok(Added { outcome, memory, redacted })
@@ -263,6 +268,32 @@ impl Engine {
                 Ok((set, (AddOutcome::Superseded, new)))
             }
         }
+    }
+
+    /// A statement that waits for a person, unless it is known or waits already. A person's topic is nobody else's.
+    fn proposed(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        new: Memory,
+    ) -> Result<(ChangeSet, (AddOutcome, Memory)), EngineError> {
+        let set = ChangeSet::new(owner.clone());
+        if let Some(topic) = &new.topic_key
+            && let Some(id) = snapshot.memory_by_topic(owner, &new.scope, topic)?
+            && let Some(former) = snapshot.memory(owner, &id)?.filter(Memory::is_protected)
+        {
+            return self.merge_topic(set, former, new, false);
+        }
+        for id in snapshot.memories_by_hash(owner, &new.scope, &new.content_hash)? {
+            if let Some(known) = snapshot.memory(owner, &id)? {
+                match known.status {
+                    Status::Proposed => return Ok((set, (AddOutcome::Proposed, known))),
+                    Status::Active => return Ok((set, (AddOutcome::Reinforced, known))),
+                    _ => {}
+                }
+            }
+        }
+        Ok(propose(set, new))
     }
 
     /// The active memory of the space that says the same, or that a newer statement replaces.

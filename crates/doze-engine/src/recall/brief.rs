@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Keeps the text, the hashes of its lines (`R17`) and how often each memory was shown.
-    fn remember_injection(
+    pub(crate) fn remember_injection(
         &self,
         owner: &OwnerId,
         session: Option<&str>,

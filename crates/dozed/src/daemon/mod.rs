@@ -117,6 +117,10 @@ impl Handler for Daemon {
         self.dispatch.call(method, params)
     }
 
+    fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError> {
+        self.dispatch.mcp_open(params)
+    }
+
     fn reload(&self, settings: &Settings) {
         self.parts.apply(settings);
     }

@@ -34,6 +34,7 @@ impl Dispatch {
             tags: params.tags.map(|lines| lines.0).unwrap_or_default(),
             confidence: params.confidence,
             by_person: params.human,
+            propose: false,
         };
         let added = self.engine.add(&self.owner, &request).map_err(told)?;
         let outcome = match added.outcome {

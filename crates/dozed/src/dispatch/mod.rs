@@ -3,6 +3,7 @@
 
 mod dream;
 mod given;
+mod mcp;
 mod memory;
 mod project;
 mod recall;
@@ -55,7 +56,7 @@ impl Dispatch {
 
 type Operation = fn(&Dispatch, Value) -> Result<Value, WireError>;
 
-/// Every method with what answers it. `hello` and `stop` are the server's own.
+/// Every method with what answers it. `hello`, `stop` and `mcp.open` are the server's own.
 const METHODS: &[(&str, Operation)] = &[
     (method::SESSION_APPEND, Dispatch::session_append),
     (method::SESSION_COMMIT, Dispatch::session_commit),
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn every_method_of_the_protocol_is_answered() {
-        let mut answered: Vec<&str> = Dispatch::methods().chain([method::HELLO, method::STOP]).collect();
+        let mut answered: Vec<&str> =
+            Dispatch::methods().chain([method::HELLO, method::STOP, method::MCP_OPEN]).collect();
         let mut known = method::ALL.to_vec();
         answered.sort_unstable();
         known.sort_unstable();
@@ -169,7 +171,7 @@ mod tests {
     fn every_parameter_that_is_taken_is_read() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut seen = 0;
-        for file in ["dream", "memory", "project", "recall", "session", "system", "work"] {
+        for file in ["dream", "mcp", "memory", "project", "recall", "session", "system", "work"] {
             let read = |path: &str| std::fs::read_to_string(here.join(path)).unwrap();
             let protocol = read(&format!("../doze-protocol/src/{file}.rs"));
             let source = read(&format!("src/dispatch/{file}.rs"));

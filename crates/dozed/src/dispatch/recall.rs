@@ -51,8 +51,10 @@ impl Dispatch {
             return answer(&wire::text(&told));
         }
         let budget = params.budget.map(budget).transpose()?;
+        let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
+        self.note_mode(&reader, params.agent.as_ref(), params.permission_mode.as_deref())?;
         let request = BriefRequest {
-            reader: given::reader(params.agent.as_ref(), params.cwd, params.project, None)?,
+            reader,
             budget,
             session: params.session,
             source: params.source,
@@ -65,6 +67,7 @@ impl Dispatch {
     pub(super) fn recall_prompt(&self, params: Value) -> Result<Value, WireError> {
         let params: PromptParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, None, None)?;
+        self.note_mode(&reader, params.agent.as_ref(), params.permission_mode.as_deref())?;
         let found = self
             .engine
             .prompt(&self.owner, &reader, params.session.as_deref(), &params.prompt)

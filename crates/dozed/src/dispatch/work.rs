@@ -11,9 +11,11 @@ use super::{Dispatch, answer, given, told, wire};
 impl Dispatch {
     pub(super) fn work_set(&self, params: Value) -> Result<Value, WireError> {
         let params: SetParams = parse_params(params)?;
+        let reader = given::reader(Some(&params.agent), params.cwd, params.project, None)?;
+        self.note_mode(&reader, Some(&params.agent), params.permission_mode.as_deref())?;
         let request = WorkRequest {
             agent: Some(given::agent(&params.agent)),
-            reader: given::reader(Some(&params.agent), params.cwd, params.project, None)?,
+            reader,
             session: params.session,
             status: given::word::<WorkStatus>("status", params.status.as_ref())?,
             summary: params.summary,

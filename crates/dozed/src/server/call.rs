@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use doze_protocol::{
-    ErrorKind, Hello, HelloAnswer, Negotiation, Request, Response, WireError, method, negotiate,
-    parse_params, parse_request, system::StopAnswer,
+    ErrorKind, Hello, HelloAnswer, Negotiation, Request, Response, WireError, mcp::OpenAnswer, method,
+    negotiate, parse_params, parse_request, system::StopAnswer,
 };
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 use tracing::{debug, error};
 
 use super::{Peer, Shared};
@@ -24,11 +25,18 @@ pub(super) struct Caller {
     /// The version it asked for, when there is none in common.
     mismatch: Option<u32>,
     stop: bool,
+    face: Option<OpenFace>,
+}
+
+/// A face that was opened, with its place among those that may be open at once.
+pub(super) struct OpenFace {
+    pub(super) face: doze_mcp::Project,
+    pub(super) place: OwnedSemaphorePermit,
 }
 
 impl Caller {
     pub(super) fn new(shared: Arc<Shared>, peer: Peer) -> Self {
-        Self { shared, peer, mismatch: None, stop: false }
+        Self { shared, peer, mismatch: None, stop: false, face: None }
     }
 
     /// What it calls itself.
@@ -39,6 +47,11 @@ impl Caller {
     /// Whether it called `stop`.
     pub(super) fn wants_stop(&self) -> bool {
         self.stop
+    }
+
+    /// The face that the rest of the connection speaks, once one was opened.
+    pub(super) fn take_face(&mut self) -> Option<OpenFace> {
+        self.face.take()
     }
 
     /// The line that answers `line`; `None` for a notification.
@@ -71,9 +84,24 @@ impl Caller {
                 if let Some(theirs) = self.mismatch.filter(|_| !method::is_version_free(method)) {
                     return Err(WireError::protocol_mismatch(theirs));
                 }
-                self.handle(method, params).await
+                match method {
+                    method::MCP_OPEN => self.open_mcp(params).await,
+                    _ => self.handle(method, params).await,
+                }
             }
         }
+    }
+
+    async fn open_mcp(&mut self, params: Value) -> Result<Value, WireError> {
+        let limit = self.shared.limits.faces;
+        let place = Arc::clone(&self.shared.faces)
+            .try_acquire_owned()
+            .map_err(|_| WireError::busy(format!("{limit} agents are connected")))?;
+        let handler = Arc::clone(&self.shared.handler);
+        let face = tokio::task::spawn_blocking(move || handler.open_mcp(params)).await;
+        let face = face.map_err(|_| fault())??;
+        self.face = Some(OpenFace { face, place });
+        to_value(&OpenAnswer { face: "project".to_owned() })
     }
 
     fn hello(&mut self, params: Value) -> Result<Value, WireError> {
@@ -109,7 +137,7 @@ impl Caller {
         }
     }
 
-    async fn turn(&self) -> Result<tokio::sync::OwnedSemaphorePermit, WireError> {
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, WireError> {
         let limits = &self.shared.limits;
         match tokio::time::timeout(limits.call_wait, Arc::clone(&self.shared.calls).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 use tracing::debug;
 
-use super::call::Caller;
+use super::call::{Caller, OpenFace};
 use super::frames::{Frame, Frames};
 use super::seats::Seat;
 use super::{Peer, Shared};
@@ -28,7 +28,7 @@ enum Input {
 /// Serves one caller until it leaves, misbehaves, or the server ends.
 pub(super) async fn serve<S>(shared: Arc<Shared>, mut stream: S, peer: Peer, seat: Arc<Seat>)
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let mut frames = Frames::new(shared.limits.frame_bytes);
     let mut caller = Caller::new(Arc::clone(&shared), peer);
@@ -71,6 +71,11 @@ where
                 }
             }
         }
+        if let Some(open) = caller.take_face().filter(|_| !is_gone) {
+            // Its seat stays taken: an agent may think for an hour and then ask.
+            speak_mcp(&shared, stream, frames.into_rest(), open).await;
+            return;
+        }
         seat.rest();
         if caller.wants_stop() {
             // Only now, so that the answer to `stop` is out.
@@ -81,6 +86,17 @@ where
         }
     }
     let _ = stream.shutdown().await;
+}
+
+/// Speaks MCP over the rest of a connection, beginning with what was sent ahead.
+async fn speak_mcp<S>(shared: &Arc<Shared>, stream: S, ahead: Vec<u8>, open: OpenFace)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (read, write) = tokio::io::split(stream);
+    let read = std::io::Cursor::new(ahead).chain(read);
+    doze_mcp::serve(open.face, read, write, shared.limits.frame_bytes, shared.shutdown.begun()).await;
+    drop(open.place);
 }
 
 /// The next frame; `first` is when the first one has to be there. May be dropped at any point without losing bytes.

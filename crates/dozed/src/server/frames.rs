@@ -40,6 +40,11 @@ impl Frames {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// What was taken in and not cut yet.
+    pub(super) fn into_rest(mut self) -> Vec<u8> {
+        self.buffer.split_off(self.start)
+    }
+
     /// The next frame, if it is complete.
     pub(super) fn next(&mut self) -> Option<Frame> {
         loop {

@@ -34,11 +34,14 @@ pub struct Peer {
 
 /// What the process calls for everything but `hello` and `stop`. Called from threads that may block, several at once.
 pub trait Handler: Send + Sync + 'static {
-    /// The methods it answers, for `capabilities`; `hello` and `stop` are added to them.
+    /// The methods it answers, for `capabilities`; the server's own are added to them.
     fn methods(&self) -> Vec<String>;
 
     /// Answers a call. A panic is contained and answered as `internal`.
     fn call(&self, method: &str, params: Value, peer: &Peer) -> Result<Value, WireError>;
+
+    /// Opens a face that speaks MCP over the rest of a connection.
+    fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError>;
 
     /// The configuration was read again.
     fn reload(&self, settings: &Settings);
@@ -53,6 +56,8 @@ pub struct Limits {
     /// Connections at once. One more takes the place of the one that has been silent longest; when all have a request
     /// under way it is told `busy` and closed.
     pub connections: usize,
+    /// Connections of these that speak MCP. They stay open as long as an agent runs, and must not take every place.
+    pub faces: usize,
     /// Calls at once; more wait.
     pub calls: usize,
     /// How long a call waits for its turn before it is told `busy`.
@@ -73,6 +78,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 256,
+            faces: 128,
             calls: 64,
             call_wait: Duration::from_secs(10),
             frame_bytes: MAX_FRAME_BYTES,
@@ -120,6 +126,7 @@ struct Shared {
     limits: Limits,
     shutdown: Shutdown,
     calls: Arc<Semaphore>,
+    faces: Arc<Semaphore>,
     capabilities: Capabilities,
 }
 
@@ -132,14 +139,17 @@ impl Server {
     /// A server that calls `handler`.
     pub fn new(handler: Arc<dyn Handler>, limits: Limits, shutdown: Shutdown) -> Self {
         let mut methods = handler.methods();
-        for own in [doze_protocol::method::HELLO, doze_protocol::method::STOP] {
+        for own in
+            [doze_protocol::method::HELLO, doze_protocol::method::STOP, doze_protocol::method::MCP_OPEN]
+        {
             if !methods.iter().any(|method| method == own) {
                 methods.push(own.to_owned());
             }
         }
         let capabilities = Capabilities { max_frame_bytes: limits.frame_bytes, methods };
         let calls = Arc::new(Semaphore::new(limits.calls));
-        Self { shared: Arc::new(Shared { handler, limits, shutdown, calls, capabilities }) }
+        let faces = Arc::new(Semaphore::new(limits.faces));
+        Self { shared: Arc::new(Shared { handler, limits, shutdown, calls, faces, capabilities }) }
     }
 
     /// Serves until the end is asked for and all calls have ended. Answers whether they ended in time.

@@ -48,6 +48,10 @@ impl Handler for Toy {
         }
     }
 
+    fn open_mcp(&self, _params: Value) -> Result<doze_mcp::Project, WireError> {
+        Err(WireError::unknown_method("mcp.open"))
+    }
+
     fn reload(&self, _settings: &Settings) {}
 
     fn close(&self) {}

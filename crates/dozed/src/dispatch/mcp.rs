@@ -1,0 +1,38 @@
+//! `mcp.open`.
+
+use doze_core::model::Permission;
+use doze_engine::Reader;
+use doze_mcp::{Opening, Project};
+use doze_protocol::mcp::OpenParams;
+use doze_protocol::{Agent, WireError, parse_params};
+use serde_json::Value;
+
+use super::{Dispatch, given, told};
+
+impl Dispatch {
+    /// Notes the mode that a hook told, for the tools of the same project and harness.
+    pub(super) fn note_mode(
+        &self,
+        reader: &Reader,
+        agent: Option<&Agent>,
+        mode: Option<&str>,
+    ) -> Result<(), WireError> {
+        let (Some(agent), Some(mode)) = (agent, mode.filter(|mode| !mode.is_empty())) else { return Ok(()) };
+        let harness = given::agent(agent).harness;
+        self.engine.note_permission(&self.owner, reader, &harness, mode).map_err(told)
+    }
+
+    /// Opens a face for one agent.
+    pub(crate) fn mcp_open(&self, params: Value) -> Result<Project, WireError> {
+        let params: OpenParams = parse_params(params)?;
+        if !matches!(params.face.as_str(), "" | "project") {
+            return Err(WireError::invalid("face", "expected project"));
+        }
+        let opening = Opening {
+            cwd: params.cwd,
+            harness: params.harness,
+            mode: given::word::<Permission>("mode", params.mode.as_ref())?,
+        };
+        Project::open(self.engine.clone(), self.owner.clone(), opening).map_err(told)
+    }
+}
