@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use doze_core::model::{MemoryId, OwnerId, uuid_v7};
+use doze_core::rank::Profile;
 use doze_store::{ApplyError, ChangeSet, Snapshot, Store};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -59,6 +60,7 @@ pub use recall::{
     SemanticState, Told,
 };
 pub use status::{ExtractionStatus, Status};
+pub use switches::Silence;
 pub use task::{Task, TaskContext, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
 pub use work::WorkRequest;
@@ -82,6 +84,8 @@ pub struct Switches {
     pub memory_enabled: bool,
     /// `hooks.prompt_search`: memories are searched for each prompt.
     pub prompt_search: bool,
+    /// `search.profile`: how a search ranks when its caller names no profile.
+    pub profile: Profile,
     /// When and how dreams run.
     pub schedule: Schedule,
     /// The budget of a brief when the caller names none, in tokens.
@@ -99,6 +103,7 @@ impl Default for Switches {
         Self {
             memory_enabled: true,
             prompt_search: false,
+            profile: Profile::Default,
             schedule: Schedule::default(),
             brief_tokens: 1500,
             history_max_bytes: 2 << 30,

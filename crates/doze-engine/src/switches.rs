@@ -1,6 +1,6 @@
 //! Pausing, and other small settings that outlive a restart.
 
-use doze_core::model::OwnerId;
+use doze_core::model::{OwnerId, Project};
 use doze_store::{ChangeSet, Family};
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +14,54 @@ const MAX_PAUSES: usize = 200;
 /// The longest pause that has an end: a year. Without an end it lasts until `resume`.
 const MAX_PAUSE_SECONDS: u64 = 366 * 24 * 3600;
 
+/// Why nothing is captured for now, and nobody is told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// `memory.enabled` is off.
+    Off,
+    /// Somebody paused doze.
+    Paused,
+    /// The project is ignored.
+    Ignored,
+}
+
+impl Silence {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Paused => "paused",
+            Self::Ignored => "ignored",
+        }
+    }
+
+    /// What a caller is told who may not write now.
+    pub(crate) fn refusal(self) -> EngineError {
+        let (why, hint) = match self {
+            Self::Off => ("memory is off", "doze config set memory.enabled true"),
+            Self::Paused => ("doze is paused", "doze resume"),
+            Self::Ignored => ("the project is ignored", "doze project ignore NAME --off"),
+        };
+        EngineError::refused(why).hint(format!("the person ends that with  {hint}"))
+    }
+}
+
 impl Engine {
+    /// Why nothing is captured or told now, everywhere or in this project.
+    pub(crate) fn silence(
+        &self,
+        owner: &OwnerId,
+        project: Option<&Project>,
+    ) -> Result<Option<Silence>, EngineError> {
+        if !self.switches().memory_enabled {
+            return Ok(Some(Silence::Off));
+        }
+        if project.is_some_and(|project| project.ignored) {
+            return Ok(Some(Silence::Ignored));
+        }
+        Ok(self.paused_until(owner)?.map(|_| Silence::Paused))
+    }
+
     /// Stops capture and injection for a while, or until [`Engine::resume`]. Answers when it ends.
     pub fn pause(&self, owner: &OwnerId, seconds: Option<u64>) -> Result<Timestamp, EngineError> {
         let until = match seconds {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::check_chars;
 use crate::project::Resolved;
 use crate::recall::Reader;
+use crate::switches::Silence;
 use crate::work::safe;
 use crate::{Engine, EngineError, Problem};
 
@@ -220,6 +221,10 @@ impl Engine {
     ) -> Result<Task, EngineError> {
         let id = bounded("id", request.id.clone(), MAX_TASK_TITLE)?;
         let place = self.home_of_tasks(owner, reader)?;
+        // A task is no memory: an agent is told its task while memory is off, too (S1.34).
+        if place.project.as_ref().is_some_and(|project| project.ignored) {
+            return Err(Silence::Ignored.refusal());
+        }
         self.decide("others keep changing the tasks of the project", |snapshot| {
             let key = task_key(place.id(), &id);
             let known = snapshot.aux(owner, Family::Task, &key)?.and_then(|bytes| StoredTask::read(&bytes));

@@ -164,6 +164,9 @@ pub struct AddAnswer {
     pub memory: MemoryRecord,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
+    /// Why no agent is told of it for now, although a person's word was taken: `off` or `paused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence: Option<String>,
 }
 
 /// Names one memory: `memory.get`, `memory.why`, `memory.reinstate`.

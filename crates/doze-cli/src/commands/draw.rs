@@ -394,6 +394,13 @@ pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<E
         Some(answer.memory.kind.clone()),
         Some(answer.memory.space.clone()),
     ]))))?;
+    match answer.silence.as_deref() {
+        Some("off") => {
+            screen.line("  memory is off, so no agent is told; on:  doze config set memory.enabled true")?;
+        }
+        Some(_) => screen.line("  doze is paused, so no agent is told; go on:  doze resume")?,
+        None => {}
+    }
     let redacted: u64 = answer.redacted.values().sum();
     if redacted > 0 {
         let rules: Vec<String> = answer.redacted.keys().map(|rule| one_line(rule)).collect();

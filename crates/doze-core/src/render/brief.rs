@@ -63,6 +63,8 @@ pub struct BriefInput<'a> {
     pub memories: &'a [Memory],
     /// Those whose files are all gone.
     pub files_gone: &'a HashSet<MemoryId>,
+    /// Those that a rule found in the user's own words.
+    pub said_by_user: &'a HashSet<MemoryId>,
     /// Tasks in progress or review, in order of importance.
     pub tasks: &'a [OpenTask],
     /// Open items of the last five summaries, newest first.
@@ -146,7 +148,8 @@ fn weight(memory: &Memory, now: Timestamp) -> f64 {
 
 fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'_>) -> Entry<'a> {
     let gone = if input.files_gone.contains(&memory.id) { ", its files are gone" } else { "" };
-    let about = format!("({}, {}{gone})", age::project(memory.last_confirmed_at, input.now), label(memory));
+    let about =
+        format!("({}, {}{gone})", age::project(memory.last_confirmed_at, input.now), label(memory, input));
     let body = line_of(&memory.body, MAX_BODY);
     let title = if memory.title.trim().is_empty() { body.clone() } else { line_of(&memory.title, MAX_TITLE) };
     let short = format!("- {title} {about}");
@@ -163,12 +166,13 @@ fn bare(text: &str) -> String {
     text.trim_end_matches(['.', '!', ' ', '。']).to_lowercase()
 }
 
-/// Who saved it (S1.32).
-fn label(memory: &Memory) -> &'static str {
+/// Who saved it (S1.32). What a rule took from the user's own words is no summary of a run, nor did the user save it.
+fn label(memory: &Memory, input: &BriefInput<'_>) -> &'static str {
     match memory.verification {
         Verification::Human => "from the user",
         Verification::Agent => "saved by an agent",
         Verification::Import => "saved by a tool",
+        Verification::Rule if input.said_by_user.contains(&memory.id) => "said by the user",
         Verification::Extraction | Verification::Rule => "from a run summary",
     }
 }

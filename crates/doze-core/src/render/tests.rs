@@ -57,6 +57,7 @@ fn input<'a>(memories: &'a [Memory], gone: &'a HashSet<MemoryId>) -> BriefInput<
     BriefInput {
         memories,
         files_gone: gone,
+        said_by_user: gone,
         tasks: &[],
         open_items: &[],
         instructions: "",
@@ -145,6 +146,84 @@ fn sections_have_their_caps_and_their_order_of_worth() {
     let decisions: Vec<Memory> =
         (0..9).map(|n| memory(&format!("{n}"), Kind::Decision, &format!("d{n}"), "b", n)).collect();
     assert_eq!(brief(&input(&decisions, &gone)).memories.len(), 6);
+}
+
+#[test]
+fn each_section_has_its_own_cap_and_four_hundred_are_looked_at() {
+    let none = HashSet::new();
+    let many = |kind: Kind| -> Vec<Memory> {
+        (0..12).map(|n| memory(&format!("{kind}{n}"), kind, &format!("{kind} {n}"), "", n)).collect()
+    };
+    let shown = |memories: &[Memory]| brief(&BriefInput { max_tokens: 100_000, ..input(memories, &none) });
+    for (kind, cap) in [
+        (Kind::Decision, 6),
+        (Kind::Lesson, 8),
+        (Kind::Command, 6),
+        (Kind::EnvQuirk, 4),
+        (Kind::Convention, 5),
+        (Kind::Preference, 5),
+        (Kind::Spec, 0),
+        (Kind::Ownership, 0),
+    ] {
+        assert_eq!(shown(&many(kind)).memories.len(), cap, "{kind}");
+    }
+    // The surest of all is not looked at when four hundred others were updated since.
+    let mut memories: Vec<Memory> =
+        (0..400).map(|n| memory(&format!("{n:03}"), Kind::Spec, &format!("spec {n}"), "", 1)).collect();
+    memories[0].kind = Kind::Lesson;
+    memories.push(memory("old", Kind::Lesson, "the surest", "", 2));
+    memories[400].confidence = 1.0;
+    assert_eq!(shown(&memories).memories, ["000"].map(MemoryId::from));
+    memories.remove(1);
+    assert_eq!(shown(&memories).memories, ["old", "000"].map(MemoryId::from));
+}
+
+#[test]
+fn a_memorys_weight_is_halved_every_ninety_days() {
+    let none = HashSet::new();
+    let order = |days: i64| {
+        let mut memories = [
+            memory("sure", Kind::Lesson, "sure and old", "", days),
+            memory("young", Kind::Lesson, "unsure and young", "", 0),
+        ];
+        memories[0].confidence = 0.8;
+        memories[1].confidence = 0.4;
+        brief(&input(&memories, &none)).memories
+    };
+    assert_eq!(order(89), ["sure", "young"].map(MemoryId::from));
+    assert_eq!(order(91), ["young", "sure"].map(MemoryId::from));
+}
+
+#[test]
+fn eight_tasks_and_six_open_items_are_told() {
+    let none = HashSet::new();
+    let memories = [memory("1", Kind::Lesson, "one", "", 0)];
+    let tasks: Vec<OpenTask> =
+        (0..10).map(|n| OpenTask { title: format!("task {n}"), in_review: n % 2 == 1 }).collect();
+    let open: Vec<String> = (0..10).map(|n| format!("item {n}")).collect();
+    let text = brief(&BriefInput { tasks: &tasks, open_items: &open, ..input(&memories, &none) }).text;
+    let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((count("- Task in progress: task "), count("- Task in review: task ")), (4, 4), "{text}");
+    assert_eq!(count("- Left open last time: item "), 6);
+    assert!(text.contains("task 7") && !text.contains("task 8") && text.contains("item 5"), "{text}");
+}
+
+#[test]
+fn each_memory_is_labelled_with_who_saved_it() {
+    let said = HashSet::from(["said".into()]);
+    let none = HashSet::new();
+    for (id, verification, label) in [
+        ("1", Verification::Human, "from the user"),
+        ("2", Verification::Agent, "saved by an agent"),
+        ("3", Verification::Import, "saved by a tool"),
+        ("4", Verification::Extraction, "from a run summary"),
+        ("5", Verification::Rule, "from a run summary"),
+        ("said", Verification::Rule, "said by the user"),
+    ] {
+        let one = [Memory { verification, ..memory(id, Kind::Lesson, "a", "b", 0) }];
+        let text = brief(&BriefInput { said_by_user: &said, ..input(&one, &none) }).text;
+        assert!(text.contains(&format!("- a (today, {label}): b")), "{text}");
+    }
 }
 
 #[test]

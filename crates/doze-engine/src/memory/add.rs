@@ -9,10 +9,11 @@ use doze_core::model::{
 use doze_core::{redact, text};
 use doze_store::{ChangeSet, Snapshot};
 
-use super::{MAX_BODY, MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_TOPIC};
+use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_TOPIC, body_bound};
 use crate::names::{check_agent, check_chars, check_count, safe_agent};
 use crate::recall::Reader;
-use crate::{Engine, EngineError};
+use crate::switches::Silence;
+use crate::{Engine, EngineError, Resolved};
 
 /// Characters of a title made from the body.
 const TITLE_FROM_BODY: usize = 80;
@@ -81,6 +82,8 @@ pub struct Added {
     pub memory: Memory,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
+    /// Why no agent is told of it for now, although a person's word was taken.
+    pub silence: Option<Silence>,
 }
 
 /// Text that may be stored, and what was taken out of it.
@@ -91,8 +94,8 @@ pub(super) struct Cleaned {
 
 impl Cleaned {
     /// A body within its bound.
-    pub(super) fn body(given: &str) -> Result<Self, EngineError> {
-        Self::of("body", given, MAX_BODY)
+    pub(super) fn body(given: &str, max: usize) -> Result<Self, EngineError> {
+        Self::of("body", given, max)
     }
 
     /// A topic key within its bound.
@@ -145,7 +148,19 @@ impl Engine {
             check_agent(agent)?;
         }
         let request = &MemoryRequest { agent: request.agent.clone().map(safe_agent), ..request.clone() };
-        let body = Cleaned::body(&request.body)?;
+        let place = self.place_for(owner, request)?;
+        let silence = self.silence(owner, place.as_ref().and_then(|place| place.project.as_ref()))?;
+        let scope = scope_for(place.as_ref(), request)?;
+        // A person's own word is taken while memory is off or paused. Of a project that is ignored nothing is kept.
+        match silence {
+            Some(Silence::Ignored) if !request.by_person || scope.project().is_some() => {
+                return Err(Silence::Ignored.refusal());
+            }
+            Some(silence) if !request.by_person => return Err(silence.refusal()),
+            _ => {}
+        }
+        let silence = silence.filter(|silence| *silence != Silence::Ignored);
+        let body = Cleaned::body(&request.body, body_bound(face_of(request, &scope), request.by_person))?;
         let mut redacted = body.redacted;
         let title = match &request.title {
             Some(title) => {
@@ -157,7 +172,6 @@ impl Engine {
             }
             None => title_of(&body.text),
         };
-        let scope = self.scope_for(owner, request)?;
         let memory = self.new_memory(owner, request, scope.clone(), title, body.text)?;
         let (outcome, memory) = self.change_scope(&scope, |snapshot| {
             if memory.face == Face::Office && scope.space() == Space::Agent {
@@ -168,29 +182,19 @@ impl Engine {
             }
             self.settle(snapshot, owner, memory.clone(), request.by_person)
         })?;
-        Ok(Added { outcome, memory, redacted })
+        Ok(Added { outcome, memory, redacted, silence })
     }
 
-    fn scope_for(&self, owner: &OwnerId, request: &MemoryRequest) -> Result<Scope, EngineError> {
-        let place = match (&request.reader.project, &request.reader.cwd) {
-            (None, Some(cwd)) => Some(self.project_of(owner, cwd)?),
-            _ => self.place_of_reader(owner, &request.reader)?,
-        };
-        let project = place.as_ref().and_then(crate::Resolved::id).cloned();
-        let space = request.space.unwrap_or(if project.is_some() { Space::Project } else { Space::User });
-        match (space, project, &request.agent) {
-            (Space::User, _, _) => Ok(Scope::User),
-            (Space::Project, Some(project), _) => Ok(Scope::Project(project)),
-            (Space::Project, None, _) => {
-                Err(EngineError::invalid("space project needs a project or cwd that is one"))
-            }
-            (Space::Agent, project, Some(agent)) => Ok(Scope::Agent { project, agent: agent.id.clone() }),
-            (Space::Agent, _, None) => Err(EngineError::invalid("space agent needs an agent")),
-            (Space::Bank, _, _) => Err(EngineError::refused("the bank keeps only what a person has seen")
-                .hint("choose space user, project or agent")),
-            (Space::Team | Space::Member, _, _) => {
-                Err(EngineError::invalid("team and member memory is written through the team's own calls"))
-            }
+    /// Where the caller stands. A new project is minted for what is kept there, and for nothing that is refused.
+    fn place_for(&self, owner: &OwnerId, request: &MemoryRequest) -> Result<Option<Resolved>, EngineError> {
+        if !request.by_person
+            && let Some(silence) = self.silence(owner, None)?
+        {
+            return Err(silence.refusal());
+        }
+        match (&request.reader.project, &request.reader.cwd) {
+            (None, Some(cwd)) => self.project_of(owner, cwd).map(Some),
+            _ => self.place_of_reader(owner, &request.reader),
         }
     }
 
@@ -204,7 +208,6 @@ impl Engine {
     ) -> Result<Memory, EngineError> {
         let now = self.now();
         let kind = request.kind.unwrap_or(Kind::Fact);
-        let default_face = if scope.space() == Space::Agent { Face::Office } else { Face::Project };
         let topic_key = request.topic_key.as_deref().map(Cleaned::topic).transpose()?;
         let native_kind = request
             .native_kind
@@ -214,7 +217,7 @@ impl Engine {
         Ok(Memory {
             id: self.new_memory_id(),
             owner: owner.clone(),
-            face: request.face.unwrap_or(default_face),
+            face: face_of(request, &scope),
             kind,
             native_kind: native_kind.map(|cleaned| cleaned.text),
             tags: bounded_list("tags", &request.tags, MAX_TAGS, MAX_TAG)?,
@@ -297,7 +300,7 @@ impl Engine {
     }
 
     /// The active memory of the space that says the same, or that a newer statement replaces.
-    fn closest(
+    pub(super) fn closest(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
@@ -388,6 +391,31 @@ impl Engine {
         let set = set.put_memory(version).put_memory(merged.clone());
         Ok((set, (AddOutcome::Merged, merged)))
     }
+}
+
+/// Whose the memory will be.
+fn scope_for(place: Option<&Resolved>, request: &MemoryRequest) -> Result<Scope, EngineError> {
+    let project = place.and_then(Resolved::id).cloned();
+    let space = request.space.unwrap_or(if project.is_some() { Space::Project } else { Space::User });
+    match (space, project, &request.agent) {
+        (Space::User, _, _) => Ok(Scope::User),
+        (Space::Project, Some(project), _) => Ok(Scope::Project(project)),
+        (Space::Project, None, _) => {
+            Err(EngineError::invalid("space project needs a project or cwd that is one"))
+        }
+        (Space::Agent, project, Some(agent)) => Ok(Scope::Agent { project, agent: agent.id.clone() }),
+        (Space::Agent, _, None) => Err(EngineError::invalid("space agent needs an agent")),
+        (Space::Bank, _, _) => Err(EngineError::refused("the bank keeps only what a person has seen")
+            .hint("choose space user, project or agent")),
+        (Space::Team | Space::Member, _, _) => {
+            Err(EngineError::invalid("team and member memory is written through the team's own calls"))
+        }
+    }
+}
+
+fn face_of(request: &MemoryRequest, scope: &Scope) -> Face {
+    let default = if scope.space() == Space::Agent { Face::Office } else { Face::Project };
+    request.face.unwrap_or(default)
 }
 
 fn confidence(request: &MemoryRequest) -> Result<f64, EngineError> {

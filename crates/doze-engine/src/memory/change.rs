@@ -7,7 +7,7 @@ use doze_core::text;
 use doze_store::ChangeSet;
 
 use super::add::{Cleaned, bounded_list, cleaned_title, title_of};
-use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS};
+use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, body_bound};
 use crate::names::{check_given, safe_name};
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
@@ -70,7 +70,7 @@ impl Engine {
                 memory.title = cleaned_title(title)?;
             }
             if let Some(body) = &request.body {
-                let body = Cleaned::body(body)?.text;
+                let body = Cleaned::body(body, body_bound(memory.face, by_person))?.text;
                 if request.title.is_none() && is_taken_from(&memory.title, &memory.body) {
                     memory.title = title_of(&body);
                 }
@@ -152,11 +152,17 @@ impl Engine {
                 memory.status = Status::Active;
                 memory.verification = Verification::Human;
                 memory.last_confirmed_at = self.now();
-                // One active memory per topic key (S1.18): the accepted one replaces the former.
-                if let Some(topic) = &memory.topic_key
-                    && let Some(former) = snapshot.memory_by_topic(owner, &memory.scope, topic)?
-                    && let Some(mut former) = snapshot.memory(owner, &former)?
-                {
+                // One active memory per topic key (S1.18) and per statement: the accepted one replaces the former.
+                let former = match &memory.topic_key {
+                    Some(topic) => snapshot.memory_by_topic(owner, &memory.scope, topic)?,
+                    None => None,
+                };
+                let former = former.map(|former| snapshot.memory(owner, &former)).transpose()?.flatten();
+                let former = match former {
+                    Some(former) => Some(former),
+                    None => self.closest(snapshot, owner, &memory)?.map(|(known, _)| known),
+                };
+                if let Some(mut former) = former {
                     former.status = Status::Superseded;
                     former.superseded_by = Some(memory.id.clone());
                     set = set.put_memory(former);

@@ -8,7 +8,7 @@ mod read;
 mod tombstone;
 mod traces;
 
-use doze_core::model::{Memory, MemoryId, OwnerId, Scope};
+use doze_core::model::{Face, Memory, MemoryId, OwnerId, Scope};
 use doze_store::{ChangeSet, Snapshot, Subject};
 
 use crate::{Engine, EngineError};
@@ -19,16 +19,24 @@ pub(crate) use forget::FORGOTTEN;
 pub use forget::{Forget, Forgotten};
 pub use promote::Promoted;
 pub(crate) use promote::copies_key;
+pub(crate) use read::event_named;
 pub use read::{EvidenceLine, ListRequest, Page, StatusFilter, Step, Why};
 
 /// Bounds of what a caller may hand in (S1.36, S4; `R14`: outside is an error, never a silent cut).
 pub(crate) const MAX_TITLE: usize = 120;
 pub(crate) const MAX_BODY: usize = 8_000;
+/// What an agent may say in the project face; a person may say more.
+pub(crate) const MAX_BODY_OF_AGENT: usize = 800;
 pub(crate) const MAX_TOPIC: usize = 80;
 pub(crate) const MAX_FILES: usize = 20;
 pub(crate) const MAX_FILE: usize = 512;
 pub(crate) const MAX_TAGS: usize = 32;
 pub(crate) const MAX_TAG: usize = 64;
+
+/// How long a body may be.
+fn body_bound(face: Face, by_person: bool) -> usize {
+    if face == Face::Project && !by_person { MAX_BODY_OF_AGENT } else { MAX_BODY }
+}
 
 impl Engine {
     /// Decides about one memory on a snapshot and writes it; starts over when somebody changed it meanwhile.

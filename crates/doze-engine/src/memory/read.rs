@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use doze_core::model::{Dream, DreamId, DreamOp, Kind, Memory, MemoryId, OwnerId, Status};
+use doze_core::model::{Dream, DreamId, DreamOp, Event, Kind, Memory, MemoryId, OwnerId, Status};
 use doze_core::text;
 use doze_store::{Family, Snapshot};
 use jiff::Timestamp;
@@ -207,22 +207,32 @@ fn listed(memory: &Memory, request: &ListRequest, needle: Option<&str>) -> bool 
 
 /// The words of an event named `session#ordinal`; nothing when it is gone.
 fn quoted(snapshot: &Snapshot, owner: &OwnerId, name: &str) -> Result<Option<EvidenceLine>, EngineError> {
+    let Some(event) = event_named(snapshot, owner, name)? else { return Ok(None) };
+    let said = match &event.tool {
+        Some(tool) => format!("{}: {} → {}", tool.name, tool.input, tool.output),
+        None => event.text,
+    };
+    Ok(Some(EvidenceLine {
+        event: name.to_owned(),
+        at: event.at,
+        kind: event.kind.to_string(),
+        origin: event.origin.to_string(),
+        quote: text::cut(&text::one_line(&said), QUOTE_CHARS).to_owned(),
+    }))
+}
+
+/// The event named `session#ordinal`; nothing when it is gone.
+pub(crate) fn event_named(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    name: &str,
+) -> Result<Option<Event>, EngineError> {
     let Some((session, ordinal)) = name.rsplit_once('#') else { return Ok(None) };
     let Ok(ordinal) = ordinal.parse::<u64>() else { return Ok(None) };
     for session in snapshot.sessions_named(owner, session)? {
         let events = snapshot.events(owner, &session.key, ordinal..ordinal.saturating_add(1))?;
         if let Some((_, event)) = events.into_iter().next() {
-            let said = match &event.tool {
-                Some(tool) => format!("{}: {} → {}", tool.name, tool.input, tool.output),
-                None => event.text,
-            };
-            return Ok(Some(EvidenceLine {
-                event: name.to_owned(),
-                at: event.at,
-                kind: event.kind.to_string(),
-                origin: event.origin.to_string(),
-                quote: text::cut(&text::one_line(&said), QUOTE_CHARS).to_owned(),
-            }));
+            return Ok(Some(event));
         }
     }
     Ok(None)

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use doze_core::injected;
-use doze_core::model::{AgentId, Memory, MemoryId, OwnerId};
+use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, Verification};
+use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Reader, Told};
 use crate::files::read_start;
+use crate::memory::event_named;
 use crate::names::{check_name, safe_name};
 use crate::project::Resolved;
 use crate::recall::search::SearchRequest;
@@ -28,6 +30,9 @@ const MAX_INSTRUCTION_BYTES: u64 = 256 * 1024;
 const OPEN_ITEM_SESSIONS: usize = 5;
 /// Files looked at on disk for one brief, so that a slow disk cannot hold it up.
 const MAX_FILE_CHECKS: usize = 200;
+/// Memories whose first events are looked up for one brief, and how many events of each.
+const MAX_ORIGIN_CHECKS: usize = 200;
+const MAX_ORIGIN_EVENTS: usize = 2;
 /// Where the injection into a session without a name is kept.
 const NO_SESSION: &str = "-";
 /// Hits given for one prompt.
@@ -84,9 +89,11 @@ impl Engine {
         let scopes = self.scopes_of(&snapshot, owner, Some(&place), &request.reader)?;
         let memories = self.active_memories(&snapshot, owner, &scopes)?;
         let files_gone = files_gone(&memories, Path::new(&place.top));
+        let said_by_user = said_by_person(&snapshot, owner, &memories)?;
         let told = brief(&BriefInput {
             memories: &memories,
             files_gone: &files_gone,
+            said_by_user: &said_by_user,
             tasks: &self.open_tasks(&snapshot, owner, &place)?,
             open_items: &open_items(&snapshot, owner, &place)?,
             instructions: &instructions(&place),
@@ -143,6 +150,8 @@ impl Engine {
             reader: reader.clone(),
             query: prompt.to_owned(),
             limit: PROMPT_HITS,
+            // What is no near match is not put beside a prompt, and only this profile tells.
+            profile: Some(Profile::Default),
             ..Default::default()
         };
         let hits = self.search(owner, &query)?.hits;
@@ -178,8 +187,7 @@ impl Engine {
     }
 
     fn injection_refused(&self, owner: &OwnerId, place: &Resolved) -> Result<bool, EngineError> {
-        let is_ignored = place.project.as_ref().is_some_and(|project| project.ignored);
-        Ok(!self.switches().memory_enabled || is_ignored || self.paused_until(owner)?.is_some())
+        Ok(self.silence(owner, place.project.as_ref())?.is_some())
     }
 
     /// Keeps the text, the hashes of its lines (`R17`) and how often each memory was shown.
@@ -292,6 +300,27 @@ fn instructions(place: &Resolved) -> String {
         }
     }
     text
+}
+
+/// Memories that a rule found in a person's own words. The newest are looked at, so that many cannot hold a brief up.
+fn said_by_person(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    memories: &[Memory],
+) -> Result<HashSet<MemoryId>, EngineError> {
+    let mut found: Vec<&Memory> =
+        memories.iter().filter(|memory| memory.verification == Verification::Rule).collect();
+    found.sort_by_key(|memory| std::cmp::Reverse(memory.updated_at));
+    let mut said = HashSet::new();
+    for memory in found.into_iter().take(MAX_ORIGIN_CHECKS) {
+        for name in memory.source.events.iter().take(MAX_ORIGIN_EVENTS) {
+            if event_named(snapshot, owner, name)?.is_some_and(|event| event.origin == Origin::Person) {
+                said.insert(memory.id.clone());
+                break;
+            }
+        }
+    }
+    Ok(said)
 }
 
 /// Memories whose files are all gone from the project (`R20`). Only where the project's folder is there at all.

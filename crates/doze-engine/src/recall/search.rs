@@ -36,8 +36,8 @@ pub struct SearchRequest {
     pub query: String,
     /// Only these kinds; empty for all.
     pub kinds: Vec<Kind>,
-    /// How to rank.
-    pub profile: Profile,
+    /// How to rank; as the switches say when `None`.
+    pub profile: Option<Profile>,
     /// How many hits, 1–100.
     pub limit: usize,
     /// Only what happened at or after this time.
@@ -57,7 +57,7 @@ impl Default for SearchRequest {
             everywhere: false,
             query: String::new(),
             kinds: Vec::new(),
-            profile: Profile::Default,
+            profile: None,
             limit: 10,
             since: None,
             until: None,
@@ -132,6 +132,7 @@ impl Engine {
             let semantic = SemanticState::Off;
             return Ok(SearchAnswer { hits, took: started.elapsed(), lexical_failed: false, semantic });
         }
+        let profile = request.profile.unwrap_or(self.switches().profile);
         let lookup = self.inner.index.look_up(&Query {
             text: &text,
             owner,
@@ -141,7 +142,7 @@ impl Engine {
             history: request.history,
             since: request.since,
             until: request.until,
-            profile: request.profile,
+            profile,
             limit: LIST_LIMIT as usize,
             see: snapshot.seq()?,
             see_within: OWN_WRITES,
@@ -149,7 +150,7 @@ impl Engine {
             snapshot: &snapshot,
         });
         let top = place.as_ref().map(|place| place.top.as_str());
-        let hits = self.ranked(&snapshot, owner, &scopes, top, request, &lookup, &text)?;
+        let hits = self.ranked(&snapshot, owner, &scopes, top, request, profile, &lookup, &text)?;
         Ok(SearchAnswer {
             hits,
             took: started.elapsed(),
@@ -167,6 +168,7 @@ impl Engine {
         scopes: &[Scope],
         top: Option<&str>,
         request: &SearchRequest,
+        profile: Profile,
         lookup: &Lookup,
         text: &str,
     ) -> Result<Vec<Hit>, EngineError> {
@@ -205,7 +207,7 @@ impl Engine {
             });
             records.insert(memory.id.clone(), memory);
         }
-        let ranked = rank(request.profile, candidates, self.now(), request.limit);
+        let ranked = rank(profile, candidates, self.now(), request.limit);
         Ok(ranked
             .into_iter()
             .filter_map(|hit| {

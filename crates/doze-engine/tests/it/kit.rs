@@ -29,6 +29,18 @@ impl Kit {
         Self { engine, clock, owner: OwnerId::new("local:1"), folder }
     }
 
+    /// The built-in model takes part.
+    pub(crate) fn with_model() -> Self {
+        let mut kit = Self::new();
+        kit.engine.close();
+        let options = Options {
+            embedder: EmbedderChoice::BuiltIn,
+            ..options(kit.path("with-model"), Surroundings::default())
+        };
+        kit.engine = Engine::open(options, kit.clock.clone()).unwrap();
+        kit
+    }
+
     /// The person's home is the folder `home`, and `tmp` is for temporary files.
     pub(crate) fn at_home() -> Self {
         let mut kit = Self::new();
@@ -152,8 +164,12 @@ impl Drop for Kit {
 }
 
 fn open(folder: PathBuf, clock: Arc<dyn Environment>, surroundings: Surroundings) -> Engine {
+    Engine::open(options(folder, surroundings), clock).unwrap()
+}
+
+fn options(folder: PathBuf, surroundings: Surroundings) -> Options {
     std::fs::create_dir_all(&folder).unwrap();
-    let options = Options {
+    Options {
         store: folder.join("doze.redb"),
         index: folder.join("index"),
         cache_bytes: 1 << 20,
@@ -161,8 +177,7 @@ fn open(folder: PathBuf, clock: Arc<dyn Environment>, surroundings: Surroundings
         model_idle: Duration::from_secs(60),
         surroundings,
         switches: Switches::default(),
-    };
-    Engine::open(options, clock).unwrap()
+    }
 }
 
 pub(crate) fn reader(cwd: &str, agent: &str) -> Reader {

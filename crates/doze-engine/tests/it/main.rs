@@ -5,6 +5,7 @@
 mod bounds;
 mod commit;
 mod dream;
+mod face;
 mod history;
 mod hostile;
 mod jobs;

@@ -66,7 +66,7 @@ fn bounds_are_told_and_never_silently_cut() {
     let long = |n| "x".repeat(n);
     let cases = [
         (at(&cwd, "  "), "body is empty"),
-        (at(&cwd, &long(8_001)), "body is longer than 8000 characters"),
+        (MemoryRequest { by_person: true, ..at(&cwd, &long(8_001)) }, "body is longer than 8000 characters"),
         (MemoryRequest { title: Some(long(121)), ..at(&cwd, "b") }, "title is longer than 120 characters"),
         (
             MemoryRequest { topic_key: Some(long(81)), ..at(&cwd, "b") },

@@ -275,6 +275,17 @@ fn a_selective_filter_never_goes_through_the_graph() {
     assert!(hits.iter().all(|hit| hit.id.starts_with("m:rare")));
 }
 
+#[test]
+fn a_busy_project_crowds_nobody_out() {
+    let vectors = Vectors::new(2);
+    for number in 0..500 {
+        vectors.put(&meta(&format!("m:busy{number}"), "o", "project:busy"), &[vec![1.0, 0.0]]).unwrap();
+    }
+    vectors.put(&meta("m:own", "o", "project:quiet"), &[vec![0.1, 1.0]]).unwrap();
+    let hits = vectors.search(&[1.0, 0.0], &filter("o", &["project:quiet"]), 40, &|_| None);
+    assert_eq!(ids(hits), ["m:own"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

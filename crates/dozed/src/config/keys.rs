@@ -54,7 +54,7 @@ pub const KEYS: &[Key] = &[
         name: "preset",
         kind: Kind::Choice(&["doze", "openorc", "jiuwen", "office"]),
         doc: "The defaults to start from. `openorc`: nothing is remembered and nothing swept until switched on; then \
-              each run is summarised by its own agent. \
+              each run is summarised by its own agent, and searches rank as OpenOrc does. \
               `jiuwen`: no sweeps until switched on. `office`: rules and words only, no sweeps and no embedder.",
         env: &["DOZE_PRESET"],
         restart: false,
@@ -85,6 +85,13 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Bool(false),
         doc: "Search the memories for every prompt and put what fits beside it.",
         env: &["DOZE_HOOKS_PROMPT_SEARCH"],
+        restart: false,
+    },
+    Key {
+        name: "search.profile",
+        kind: Kind::Choice(&["default", "openorc", "jiuwen", "facts", "lesson", "bank"]),
+        doc: "How a search ranks when it names no profile of its own.",
+        env: &["DOZE_SEARCH_PROFILE"],
         restart: false,
     },
     Key {
@@ -260,9 +267,12 @@ pub const KEYS: &[Key] = &[
 pub(super) fn preset(name: &str) -> &'static [(&'static str, PresetValue)] {
     use PresetValue::{Bool, Word};
     match name {
-        "openorc" => {
-            &[("memory.enabled", Bool(false)), ("extractor", Word("auto")), ("dream.enabled", Bool(false))]
-        }
+        "openorc" => &[
+            ("memory.enabled", Bool(false)),
+            ("search.profile", Word("openorc")),
+            ("extractor", Word("auto")),
+            ("dream.enabled", Bool(false)),
+        ],
         "jiuwen" => &[("dream.enabled", Bool(false))],
         "office" => &[("dream.enabled", Bool(false)), ("embedder", Word("off"))],
         _ => &[],

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use doze_core::rank::Profile;
 use doze_engine::{Extractors, Key};
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub struct Settings {
     pub brief_tokens: usize,
     /// `hooks.prompt_search`
     pub prompt_search: bool,
+    /// `search.profile`
+    pub search_profile: Profile,
     /// `extractor` and what goes with it, `command`, and `dream.extractor`.
     pub extractors: Extractors,
     /// `dream.enabled`
@@ -69,6 +72,7 @@ impl Settings {
             memory_engine: text("memory.engine"),
             brief_tokens: size("memory.brief_tokens"),
             prompt_search: on("hooks.prompt_search"),
+            search_profile: text("search.profile").parse().unwrap_or(Profile::Default),
             extractors: Extractors {
                 jobs: text("extractor").parse().unwrap_or_default(),
                 dreams: text("dream.extractor").parse().unwrap_or_default(),

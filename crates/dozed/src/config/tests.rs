@@ -71,6 +71,10 @@ fn each_preset_restores_its_own_defaults() {
     assert!(of("doze").memory_enabled && of("doze").dream_enabled && of("doze").embedder == "builtin");
     assert!(!of("openorc").memory_enabled && !of("openorc").dream_enabled);
     assert_eq!((of("openorc").extractors.jobs, of("doze").extractors.jobs), (Who::Auto, Who::Off));
+    assert_eq!(
+        (of("openorc").search_profile, of("doze").search_profile),
+        (Profile::OpenOrc, Profile::Default)
+    );
     assert!(of("jiuwen").memory_enabled && !of("jiuwen").dream_enabled);
     assert!(of("office").embedder == "off" && !of("office").dream_enabled);
 }

@@ -198,6 +198,7 @@ fn switches(settings: &Settings) -> Switches {
     Switches {
         memory_enabled: settings.memory_enabled,
         prompt_search: settings.prompt_search,
+        profile: settings.search_profile,
         brief_tokens: settings.brief_tokens,
         history_max_bytes: settings.history_max_bytes,
         history_max_age_days: settings.history_max_age_days,

@@ -49,6 +49,7 @@ impl Dispatch {
             outcome: outcome.to_owned(),
             memory: wire::memory(&added.memory),
             redacted: added.redacted,
+            silence: added.silence.map(|silence| silence.as_str().to_owned()),
         })
     }
 

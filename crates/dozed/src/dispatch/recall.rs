@@ -21,7 +21,7 @@ impl Dispatch {
             everywhere: params.everywhere,
             query: params.query,
             kinds: given::words::<Kind>("kinds", params.kinds.as_ref())?,
-            profile: given::word::<Profile>("profile", params.profile.as_ref())?.unwrap_or(Profile::Default),
+            profile: given::word::<Profile>("profile", params.profile.as_ref())?,
             limit: given::limit(params.limit, bounds::SEARCH_LIMIT_DEFAULT, bounds::SEARCH_LIMIT_MAX)?,
             since: given::since(params.since.as_ref())?,
             until: given::until(params.until.as_ref())?,
