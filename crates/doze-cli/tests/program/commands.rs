@@ -448,6 +448,22 @@ fn promoting_asks_for_the_file_by_name_or_by_its_whole_path() {
 }
 
 #[test]
+fn what_is_remembered_while_nobody_is_told_says_so() {
+    let home = Home::new();
+    let _daemon = FakeDaemon::start(&home, |_, params| {
+        json!({"id": "m1", "outcome": "added", "memory": memory(), "redacted": {}, "silence": params["body"]})
+    });
+    for (silence, said) in [
+        ("off", "  memory is off, so no agent is told; on:  doze config set memory.enabled true"),
+        ("paused", "  doze is paused, so no agent is told; go on:  doze resume"),
+    ] {
+        let ran = home.run(&["remember", silence]);
+        assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some(said)), "{}", ran.stderr);
+        assert!(said.chars().count() <= 80);
+    }
+}
+
+#[test]
 fn tasks_are_listed_told_and_shown() {
     let home = Home::new();
     let task = |id: &str, title: &str, status: &str, spec: Value| json!({"id": id, "title": title, "status": status, "spec": spec, "updated_at": "2020-01-01T00:00:00Z"});
