@@ -450,9 +450,10 @@ fn promoting_asks_for_the_file_by_name_or_by_its_whole_path() {
 #[test]
 fn what_is_remembered_while_nobody_is_told_says_so() {
     let home = Home::new();
-    let _daemon = FakeDaemon::start(&home, |_, params| {
-        json!({"id": "m1", "outcome": "added", "memory": memory(), "redacted": {}, "silence": params["body"]})
-    });
+    let _daemon = FakeDaemon::start(
+        &home,
+        |_, params| json!({"id": "m1", "outcome": "added", "memory": memory(), "redacted": {}, "silence": params["body"]}),
+    );
     for (silence, said) in [
         ("off", "  memory is off, so no agent is told; on:  doze config set memory.enabled true"),
         ("paused", "  doze is paused, so no agent is told; go on:  doze resume"),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use doze_core::rank::Profile;
 use doze_engine::Who;
 use serde_json::json;
 
