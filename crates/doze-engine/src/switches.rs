@@ -4,7 +4,7 @@ use doze_core::model::{OwnerId, Project};
 use doze_store::{ChangeSet, Family};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, encoded};
 
 const PAUSED: &str = "paused_until";
 /// The pauses of the past and the one that runs, so that what was said in one is not taken in later.
@@ -78,7 +78,7 @@ impl Engine {
         let mut pauses = self.ended_pauses(owner)?;
         pauses.push((self.now(), until));
         let set = ChangeSet::new(owner.clone()).put_aux(Family::Setting, PAUSED, value);
-        self.store().apply(set.put_aux(Family::Setting, PAUSES, written(&pauses)))?;
+        self.store().apply(set.put_aux(Family::Setting, PAUSES, encoded(&pauses)?))?;
         Ok(until)
     }
 
@@ -103,7 +103,7 @@ impl Engine {
     pub fn resume(&self, owner: &OwnerId) -> Result<(), EngineError> {
         if self.paused_until(owner)?.is_some() {
             let set = ChangeSet::new(owner.clone()).delete_aux(Family::Setting, PAUSED);
-            let pauses = written(&self.ended_pauses(owner)?);
+            let pauses = encoded(&self.ended_pauses(owner)?)?;
             self.store().apply(set.put_aux(Family::Setting, PAUSES, pauses))?;
             self.wake_workers();
         }
@@ -116,8 +116,4 @@ impl Engine {
         let until = value.and_then(|bytes| String::from_utf8(bytes).ok()?.parse::<Timestamp>().ok());
         Ok(until.filter(|until| *until > self.now()))
     }
-}
-
-fn written(pauses: &[(Timestamp, Timestamp)]) -> Vec<u8> {
-    serde_json::to_vec(pauses).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ use crate::names::{check_name, safe_name};
 use crate::project::Resolved;
 use crate::recall::search::SearchRequest;
 use crate::task::TaskStatus;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, encoded};
 
 /// Instruction files an agent reads by itself; lines that stand there are not told again.
 const INSTRUCTION_FILES: &[&str] =
@@ -213,7 +213,7 @@ impl Engine {
         let mut set = ChangeSet::new(owner.clone()).put_aux(
             Family::Injection,
             key.to_owned(),
-            serde_json::to_vec(&injection).unwrap_or_default(),
+            encoded(&injection)?,
         );
         for hash in injected::line_hashes(&told.text) {
             set = set.put_aux(Family::Shown, shown_line(hash), injection.at.to_string().into_bytes());
