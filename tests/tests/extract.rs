@@ -102,7 +102,8 @@ fn a_job_outlives_a_killed_daemon_and_leaves_nothing_running() {
     home.write_config(&by_command(&script(&home, "waits.sh", &waits)));
     daemon.signal(rustix::process::Signal::HUP);
     let agent = json!({"id": "claude-code", "harness": "claude-code"});
-    let events = json!([{"id": "t1", "type": "prompt", "origin": "person", "text": "Now the linter"}]);
+    let events = json!([{"id": "t1", "type": "prompt", "origin": "person", "text": "Now the linter"},
+                        {"id": "t2", "type": "answer", "origin": "agent", "text": "It is clean."}]);
     until("the new program", || {
         let shown = client.call("config", json!({}))["command"]["value"].to_string();
         shown.contains("waits.sh").then_some(())

@@ -102,7 +102,7 @@ fn an_agent_records_finds_and_judges_in_its_own_project() {
     let id = hit["id"].as_str().unwrap().to_owned();
     let memory = home.client().call("memory.get", json!({ "id": id }));
     assert_eq!(
-        (&memory["verification"], &memory["source"]["agent"]["harness"]),
+        (&memory["verification"], &memory["source"]["harness"]),
         (&json!("agent"), &json!("claude-code"))
     );
 

@@ -398,7 +398,7 @@ pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<E
         Some("off") => {
             screen.line("  memory is off, so no agent is told; on:  doze config set memory.enabled true")?;
         }
-        Some(_) => screen.line("  doze is paused, so no agent is told; go on:  doze resume")?,
+        Some(_) => screen.line("  paused, so no agent is told; go on:  doze resume")?,
         None => {}
     }
     let redacted: u64 = answer.redacted.values().sum();

@@ -93,7 +93,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("import", &["doze import", "doze import ~/.codex/sessions --since 2026-01-01"]),
-    ("mcp", &["doze mcp", "doze mcp --mode accept", "claude mcp add doze -- doze mcp"]),
+    ("mcp", &["doze mcp", "doze mcp --mode accept"]),
     ("extract", &["doze extract 0f2c6a1e-session"]),
     ("transcript", &["doze transcript session.jsonl", "doze transcript session.jsonl --events"]),
     ("digest", &["doze digest 0f2c6a1e-session", "doze digest 0f2c6a1e-session --json"]),

@@ -456,7 +456,7 @@ fn what_is_remembered_while_nobody_is_told_says_so() {
     );
     for (silence, said) in [
         ("off", "  memory is off, so no agent is told; on:  doze config set memory.enabled true"),
-        ("paused", "  doze is paused, so no agent is told; go on:  doze resume"),
+        ("paused", "  paused, so no agent is told; go on:  doze resume"),
     ] {
         let ran = home.run(&["remember", silence]);
         assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some(said)), "{}", ran.stderr);

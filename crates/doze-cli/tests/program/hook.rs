@@ -96,7 +96,8 @@ fn a_start_asks_for_the_brief_and_takes_the_event_from_the_payload_when_it_is_no
     assert_eq!(
         params,
         json!({"agent": {"id": "claude-code", "harness": "claude-code"}, "cwd": "/home/dev/proj", "inject": true,
-               "session": "5f0c9d3e-2b7a-4a1e-9c55-0a1b2c3d4e5f", "source": "resume"})
+               "session": "5f0c9d3e-2b7a-4a1e-9c55-0a1b2c3d4e5f", "source": "resume",
+               "permission_mode": "default"})
     );
 }
 

@@ -163,7 +163,7 @@ impl Engine {
             let free = jobs(snapshot, owner)?.into_iter().filter(|job| job.running.is_none());
             let mut waiting: Vec<(Ticket, Job)> =
                 free.filter_map(|job| job.queued.map(|ticket| (ticket, job))).collect();
-            waiting.sort_by(|(a, _), (b, _)| (a.due, a.at).cmp(&(b.due, b.at)));
+            waiting.sort_by_key(|(ticket, _)| (ticket.due, ticket.at));
             let Some((ticket, job)) = waiting.into_iter().next() else {
                 return Ok((set, NextJob::Wait(None)));
             };

@@ -210,11 +210,8 @@ impl Engine {
             text: told.text.clone(),
             memories,
         };
-        let mut set = ChangeSet::new(owner.clone()).put_aux(
-            Family::Injection,
-            key.to_owned(),
-            encoded(&injection)?,
-        );
+        let mut set =
+            ChangeSet::new(owner.clone()).put_aux(Family::Injection, key.to_owned(), encoded(&injection)?);
         for hash in injected::line_hashes(&told.text) {
             set = set.put_aux(Family::Shown, shown_line(hash), injection.at.to_string().into_bytes());
         }
