@@ -1,5 +1,7 @@
 //! Run-end jobs with the real daemon, and scripts in the place of agents' programs and models.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

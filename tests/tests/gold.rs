@@ -4,6 +4,8 @@
 //! the memory. The scripted model replies as many of a session's notes as a reply may hold, so that what it says is
 //! known: what is measured is what is kept of it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,7 @@
 //! The tools over MCP with the real programs: `doze mcp` on an agent's pipes, the daemon behind it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 

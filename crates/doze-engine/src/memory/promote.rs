@@ -44,7 +44,7 @@ pub(super) struct Copy {
 }
 
 impl Engine {
-    /// Copies an active memory into a file of instructions: one of [`NAMES`], at the top of the work tree that the
+    /// Copies an active memory into a file of instructions: CLAUDE.md or AGENTS.md, at the top of the work tree that the
     /// reader stands in (else of the memory's project), or by its whole path. Only a person may, because every agent
     /// that starts there obeys the file.
     pub fn promote(
