@@ -44,6 +44,7 @@ pub use commit::{
 };
 pub use doze_dream::schedule::Verdict as DreamVerdict;
 pub use doze_extract::{Api, Key};
+pub use doze_search::FetchedModel;
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
 pub use error::{EngineError, Problem, chain};
 pub use files::read_text;
@@ -124,6 +125,8 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Which embedder makes vectors.
     pub embedder: EmbedderChoice,
+    /// The model that it uses in place of the built-in one, fetched when it is first needed.
+    pub model: Option<FetchedModel>,
     /// The model is unloaded after this long without work.
     pub model_idle: Duration,
     /// The machine.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use doze_core::model::{Memory, MemoryId, OwnerId, SessionKey, Status};
 use doze_search::{
-    DocChange, DocKind, GRAPH_FROM, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id,
+    DocChange, DocKind, GRAPH_FROM, ModelPhase, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id,
 };
 use doze_store::{
     ApplyError, Change, ChangeSet, Changed, Family, LoggedChange, ReadError, Snapshot, Store, Subject,
@@ -28,8 +28,8 @@ const EVENT_PAGE: u64 = 256;
 const QUIET: Duration = Duration::from_secs(2);
 /// How soon to look again whether the model takes more.
 const MODEL_BUSY: Duration = Duration::from_millis(500);
-/// How often to look whether memory was switched on again while texts wait for it.
-const SWITCHED_OFF: Duration = Duration::from_secs(60);
+/// How often to look whether memory was switched on again, or a model that failed is there by now, while texts wait.
+const NOT_NOW: Duration = Duration::from_secs(60);
 /// How soon to read again what could not be read.
 const RETRY: Duration = Duration::from_secs(5);
 /// Memories handed to the model at once.
@@ -75,7 +75,8 @@ impl Follower {
         }
         let embeds = shared.embeds.load(Ordering::Acquire);
         let timeout = if !self.backlog.is_empty() {
-            Some(if embeds { MODEL_BUSY } else { SWITCHED_OFF })
+            let is_failed = shared.embedder.state().state == ModelPhase::Failed;
+            Some(if embeds && !is_failed { MODEL_BUSY } else { NOT_NOW })
         } else if shared.lexical.pending() > 0 || shared.lexical.seq() < self.reached {
             Some(QUIET)
         } else if !shared.loaded.load(Ordering::Acquire) {
@@ -538,8 +539,8 @@ mod tests {
             moved: Condvar::new(),
             loaded: AtomicBool::new(false),
             embedding: Arc::default(),
-            stop: AtomicBool::new(false),
-            embeds: AtomicBool::new(true),
+            stop: Arc::default(),
+            embeds: Arc::new(AtomicBool::new(true)),
             graphing: AtomicBool::new(false),
         };
         let (backlog, shared) = (VecDeque::new(), Arc::new(shared));

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use doze_core::model::{Kind, MemoryId, OwnerId, Scope, Status};
 use doze_core::rank::Profile;
 use doze_search::{
-    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, GRAPH_FROM, Lexical, LexicalQuery,
-    ModelFiles, ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax, RtenEmbedder, VectorFilter,
-    Vectors,
+    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, Factory, FetchedModel, GRAPH_FROM,
+    Lexical, LexicalQuery, ModelFiles, ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax,
+    RtenEmbedder, VectorFilter, Vectors,
 };
 use doze_store::{Snapshot, Store};
 use jiff::Timestamp;
@@ -81,9 +81,9 @@ struct Shared {
     /// Vectors of the store have been loaded.
     loaded: AtomicBool,
     embedding: Arc<Mutex<Embedding>>,
-    stop: AtomicBool,
-    /// Memory is on, so texts are embedded (S1.23).
-    embeds: AtomicBool,
+    stop: Arc<AtomicBool>,
+    /// Memory is on, so texts are embedded and a model is fetched (S1.23).
+    embeds: Arc<AtomicBool>,
     /// A thread is at the graph.
     graphing: AtomicBool,
 }
@@ -134,17 +134,14 @@ impl Index {
             .hint("delete the folder; it is rebuilt from the store")
             .caused_by(error)
         })?;
-        let id = RtenEmbedder::model_id();
-        let embedder = match &options.embedder {
-            EmbedderChoice::Off => EmbedService::off(),
-            EmbedderChoice::BuiltIn => EmbedService::start(
-                Box::new(built_in),
-                EmbedOptions { idle: options.model_idle, ..EmbedOptions::new(id.clone()) },
-            ),
-            EmbedderChoice::Ort(library) => {
-                let library = library.clone();
-                let options = EmbedOptions { idle: options.model_idle, ..EmbedOptions::new(id.clone()) };
-                EmbedService::start(Box::new(move || through_ort(&library)), options)
+        let stop = Arc::new(AtomicBool::new(false));
+        let embeds = Arc::new(AtomicBool::new(options.switches.memory_enabled));
+        let id = options.model.as_ref().map_or_else(RtenEmbedder::model_id, FetchedModel::id);
+        let embedder = match factory(options, &stop, &embeds) {
+            None => EmbedService::off(),
+            Some(factory) => {
+                let idle = options.model_idle;
+                EmbedService::start(factory, EmbedOptions { idle, ..EmbedOptions::new(id.clone()) })
             }
         };
         // An index that is ahead of its store (a restored backup, a crash within the last second) would skip what comes.
@@ -164,8 +161,8 @@ impl Index {
             moved: Condvar::new(),
             loaded: AtomicBool::new(false),
             embedding: Arc::default(),
-            stop: AtomicBool::new(false),
-            embeds: AtomicBool::new(options.switches.memory_enabled),
+            stop,
+            embeds,
             graphing: AtomicBool::new(false),
         });
         let follower = follower::start(Arc::clone(&shared)).map_err(|error| {
@@ -303,12 +300,47 @@ fn lexical_query(query: &Query<'_>) -> LexicalQuery {
     }
 }
 
+/// Loads the model that was chosen, in the engine that was chosen. A model is fetched only while texts are embedded.
+fn factory(options: &Options, stop: &Arc<AtomicBool>, embeds: &Arc<AtomicBool>) -> Option<Factory> {
+    let choice = options.embedder.clone();
+    let Some(model) = options.model.clone() else {
+        return match choice {
+            EmbedderChoice::Off => None,
+            EmbedderChoice::BuiltIn => Some(Box::new(built_in)),
+            EmbedderChoice::Ort(library) => {
+                Some(Box::new(move || through_ort(&library, ModelFiles::built_in())))
+            }
+        };
+    };
+    let (stop, embeds) = (Arc::clone(stop), Arc::clone(embeds));
+    let fetch = move || {
+        let files = model.files(&|| stop.load(Ordering::Acquire) || !embeds.load(Ordering::Acquire))?;
+        Ok((model.id(), files))
+    };
+    match choice {
+        EmbedderChoice::Off => None,
+        EmbedderChoice::BuiltIn => Some(Box::new(move || {
+            let (id, files) = fetch()?;
+            Ok(Box::new(RtenEmbedder::open(id, files)?))
+        })),
+        EmbedderChoice::Ort(library) => Some(Box::new(move || {
+            let (id, files) = fetch()?;
+            let embedder = through_ort(&library, files)?;
+            if embedder.id().dim != id.dim {
+                let reason = format!("its vectors have {} numbers and not {}", embedder.id().dim, id.dim);
+                return Err(EmbedError::Load { name: id.name, reason });
+            }
+            Ok(embedder)
+        })),
+    }
+}
+
 fn built_in() -> Result<Box<dyn Embedder>, EmbedError> {
     Ok(Box::new(RtenEmbedder::load()?))
 }
 
-fn through_ort(library: &Path) -> Result<Box<dyn Embedder>, EmbedError> {
-    Ok(Box::new(OrtEmbedder::open(library, ModelFiles::built_in())?))
+fn through_ort(library: &Path, files: ModelFiles) -> Result<Box<dyn Embedder>, EmbedError> {
+    Ok(Box::new(OrtEmbedder::open(library, files)?))
 }
 
 #[cfg(test)]

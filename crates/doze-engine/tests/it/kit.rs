@@ -174,6 +174,7 @@ fn options(folder: PathBuf, surroundings: Surroundings) -> Options {
         index: folder.join("index"),
         cache_bytes: 1 << 20,
         embedder: EmbedderChoice::Off,
+        model: None,
         model_idle: Duration::from_secs(60),
         surroundings,
         switches: Switches::default(),

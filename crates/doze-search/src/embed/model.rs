@@ -32,6 +32,17 @@ pub enum EmbedError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The model that the configuration names could not be fetched.
+    #[error("the embedding model cannot be fetched from {url}: {reason}")]
+    Fetch {
+        /// Its address, without what nobody may see.
+        url: String,
+        /// What went wrong; nothing was kept.
+        reason: String,
+    },
+    /// Nobody wanted the model any more.
+    #[error("the embedding model is not fetched while memory is off")]
+    GivenUp,
     /// The model ran and failed.
     #[error("embedding failed: {0}; the text is still found by its words")]
     Run(String),

@@ -42,29 +42,6 @@ impl ModelFiles {
         rten::files()
     }
 
-    /// Reads a model from a folder: `model.onnx`, `model.onnx.data` if there is one, and the four JSON files.
-    ///
-    /// # Errors
-    /// A file is missing or cannot be read.
-    pub fn read(folder: &Path) -> Result<Self, EmbedError> {
-        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
-        let read = |file: &str| {
-            fs::read(folder.join(file))
-                .map_err(|error| EmbedError::Load { name: name.clone(), reason: format!("{file}: {error}") })
-        };
-        const WEIGHTS: &str = "model.onnx.data";
-        let has_weights = folder.join(WEIGHTS).exists();
-        Ok(Self {
-            onnx: read("model.onnx")?,
-            weights: if has_weights { vec![(WEIGHTS.to_owned(), read(WEIGHTS)?)] } else { Vec::new() },
-            tokenizer: read("tokenizer.json")?,
-            config: read("config.json")?,
-            special_tokens_map: read("special_tokens_map.json")?,
-            tokenizer_config: read("tokenizer_config.json")?,
-            name,
-        })
-    }
-
     /// SHA-256 over graph, weights and tokenizer, one after the other.
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();

@@ -31,8 +31,8 @@ pub struct RtenEmbedder {
     id: ModelId,
     model: Model,
     tokenizer: Tokenizer,
-    /// `input_ids`, `attention_mask`, `token_type_ids`.
-    inputs: [NodeId; 3],
+    /// `input_ids`, `attention_mask`, and `token_type_ids` where the model has them.
+    inputs: [Option<NodeId>; 3],
     output: NodeId,
     options: RunOptions,
 }
@@ -48,22 +48,43 @@ impl RtenEmbedder {
     /// # Errors
     /// The program was built with files that do not fit together.
     pub fn load() -> Result<Self, EmbedError> {
-        let failed = |reason: &dyn std::fmt::Display| EmbedError::Load {
-            name: NAME.into(),
-            reason: reason.to_string(),
-        };
         let model = ModelOptions::with_all_ops()
             .external_data_static(WEIGHTS_NAME, WEIGHTS)
             .load_static_slice(GRAPH)
-            .map_err(|error| failed(&error))?;
-        let input = |name| model.node_id(name).map_err(|error| failed(&error));
-        let inputs = [input("input_ids")?, input("attention_mask")?, input("token_type_ids")?];
-        let output = *model.output_ids().first().ok_or_else(|| failed(&"it has no output"))?;
-        let tokenizer = tokenizer(TOKENIZER).map_err(|error| failed(&error))?;
+            .map_err(|error| broken(NAME, &error))?;
+        Self::with(Self::model_id(), model, TOKENIZER)
+    }
+
+    /// Loads another model of its kind and tries it on a word.
+    ///
+    /// # Errors
+    /// The files are no model, or one whose first output is not 384 numbers a token.
+    pub fn open(id: ModelId, files: ModelFiles) -> Result<Self, EmbedError> {
+        let mut options = ModelOptions::with_all_ops();
+        for (name, bytes) in files.weights {
+            options.external_data(&name, bytes);
+        }
+        let model = options.load(files.onnx).map_err(|error| broken(&id.name, &error))?;
+        let mut embedder = Self::with(id, model, &files.tokenizer)?;
+        embedder.embed("dimension").map_err(|error| broken(&embedder.id.name, &error))?;
+        Ok(embedder)
+    }
+
+    fn with(id: ModelId, model: Model, json: &[u8]) -> Result<Self, EmbedError> {
+        let input = |name| model.node_id(name).map_err(|error| broken(&id.name, &error));
+        let inputs =
+            [Some(input("input_ids")?), Some(input("attention_mask")?), model.find_node("token_type_ids")];
+        let output = model.output_ids().first().copied();
+        let output = output.ok_or_else(|| broken(&id.name, &"it has no output"))?;
+        let tokenizer = tokenizer(json).map_err(|error| broken(&id.name, &error))?;
         // One thread is enough: two save a third of the time and cost a quarter more work.
         let options = RunOptions::default().with_thread_pool(Some(Arc::new(ThreadPool::with_num_threads(1))));
-        Ok(Self { id: Self::model_id(), model, tokenizer, inputs, output, options })
+        Ok(Self { id, model, tokenizer, inputs, output, options })
     }
+}
+
+fn broken(name: &str, reason: &dyn std::fmt::Display) -> EmbedError {
+    EmbedError::Load { name: name.to_owned(), reason: reason.to_string() }
 }
 
 impl Embedder for RtenEmbedder {
@@ -82,7 +103,8 @@ impl Embedder for RtenEmbedder {
         };
         let mask = encoding.get_attention_mask();
         let inputs = [row(encoding.get_ids()), row(mask), row(encoding.get_type_ids())];
-        let inputs = self.inputs.into_iter().zip(inputs).map(|(id, tensor)| (id, tensor.into())).collect();
+        let given = self.inputs.into_iter().zip(inputs);
+        let inputs = given.filter_map(|(id, tensor)| Some((id?, tensor.into()))).collect();
         let outputs = self
             .model
             .run(inputs, &[self.output], Some(self.options.clone()))

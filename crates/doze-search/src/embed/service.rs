@@ -28,14 +28,33 @@ pub struct EmbedOptions {
     pub idle: Duration,
     /// So many documents may wait.
     pub queue: usize,
-    /// After a failed load it is not tried again for so long.
+    /// After a failed load it is not tried again for so long, and after each further one for twice as long.
     pub retry: Duration,
+    /// But never for longer than this.
+    pub longest_retry: Duration,
+    /// Queries wait for a model until it has been loading for so long, and then no more: what takes longer is being
+    /// fetched from elsewhere.
+    pub soon_loaded: Duration,
 }
 
 impl EmbedOptions {
-    /// Five minutes until unloading, 256 documents, a minute between failed loads.
+    /// Five minutes until unloading, 256 documents, a minute to an hour between failed loads.
     pub fn new(id: ModelId) -> Self {
-        Self { id, idle: Duration::from_secs(300), queue: 256, retry: Duration::from_secs(60) }
+        let seconds = Duration::from_secs;
+        Self {
+            id,
+            idle: seconds(300),
+            queue: 256,
+            retry: seconds(60),
+            longest_retry: seconds(3600),
+            soon_loaded: Duration::from_millis(500),
+        }
+    }
+
+    /// How long the model is left alone after so many failures.
+    fn pause_after(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(16);
+        self.retry.saturating_mul(1 << doublings).min(self.longest_retry)
     }
 }
 
@@ -129,7 +148,10 @@ struct Lanes {
     stop: bool,
     phase: ModelPhase,
     reason: String,
+    loading_since: Option<Instant>,
+    /// When the last load failed, and how many have since one succeeded.
     failed_at: Option<Instant>,
+    failures: u32,
 }
 
 struct Shared {
@@ -156,7 +178,9 @@ impl EmbedService {
             stop: false,
             phase: ModelPhase::Unloaded,
             reason: String::new(),
+            loading_since: None,
             failed_at: None,
+            failures: 0,
         };
         let shared = Arc::new(Shared { options, lanes: Mutex::new(lanes), work: Condvar::new() });
         let worker = Worker { shared: Arc::clone(&shared), factory, model: None };
@@ -183,8 +207,11 @@ impl EmbedService {
             if lanes.stop {
                 return QueryEmbedding::Off;
             }
-            if shared.in_backoff(&lanes) {
+            if shared.backoff_left(&lanes).is_some() {
                 return QueryEmbedding::Failed(lanes.reason.clone());
+            }
+            if lanes.loading_since.is_some_and(|since| since.elapsed() > shared.options.soon_loaded) {
+                return QueryEmbedding::Loading;
             }
             if lanes.queries.len() >= MAX_QUERIES {
                 return QueryEmbedding::Timeout;
@@ -282,8 +309,10 @@ impl Shared {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn in_backoff(&self, lanes: &Lanes) -> bool {
-        lanes.failed_at.is_some_and(|at| at.elapsed() < self.options.retry)
+    /// How long until a model that could not be loaded is tried again.
+    fn backoff_left(&self, lanes: &Lanes) -> Option<Duration> {
+        let left = self.options.pause_after(lanes.failures).saturating_sub(lanes.failed_at?.elapsed());
+        (!left.is_zero()).then_some(left)
     }
 }
 
@@ -323,13 +352,17 @@ impl Worker {
             if lanes.stop {
                 return Job::Stop;
             }
+            // Documents wait until the model is tried again, so that none stays without its vectors.
+            let backoff = self.shared.backoff_left(&lanes).filter(|_| !lanes.documents.is_empty());
             let query = lanes.queries.pop_front().map(Job::Query);
-            if let Some(job) = query.or_else(|| lanes.documents.pop_front().map(Job::Document)) {
+            let mut document = || lanes.documents.pop_front().map(Job::Document);
+            if let Some(job) = query.or_else(|| if backoff.is_none() { document() } else { None }) {
                 lanes.busy = true;
                 return job;
             }
             let work = &self.shared.work;
-            lanes = match unload_at.map(|at| at.saturating_duration_since(Instant::now())) {
+            let unload = unload_at.map(|at| at.saturating_duration_since(Instant::now()));
+            lanes = match unload.or(backoff) {
                 None => work.wait(lanes).unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => return Job::Unload,
                 Some(left) => work.wait_timeout(lanes, left).unwrap_or_else(PoisonError::into_inner).0,
@@ -359,7 +392,14 @@ impl Worker {
             if self.shared.lanes().stop {
                 return;
             }
-            match self.load().and_then(|model| embed(model, chunk)) {
+            let model = match self.load() {
+                Ok(model) => model,
+                Err(_) => {
+                    self.shared.lanes().documents.push_front(document);
+                    return;
+                }
+            };
+            match embed(model, chunk) {
                 Ok(vector) => vectors.push(vector),
                 Err(reason) => {
                     tracing::debug!(doc = document.id, reason, "a document has no vectors");
@@ -383,32 +423,35 @@ impl Worker {
         if self.model.is_none() {
             {
                 let mut lanes = self.shared.lanes();
-                if self.shared.in_backoff(&lanes) {
+                if self.shared.backoff_left(&lanes).is_some() {
                     return Err(lanes.reason.clone());
                 }
                 lanes.phase = ModelPhase::Loading;
+                lanes.loading_since = Some(Instant::now());
             }
             let loaded = catch_unwind(AssertUnwindSafe(&self.factory));
-            let loaded = match loaded {
-                Ok(loaded) => loaded.map_err(|error| error.to_string()),
-                Err(_) => Err("the model cannot be loaded".to_owned()),
-            };
             let mut lanes = self.shared.lanes();
-            match loaded {
-                Ok(model) => {
+            lanes.loading_since = None;
+            let (reason, failures) = match loaded {
+                Ok(Ok(model)) => {
                     lanes.phase = ModelPhase::Ready;
                     lanes.reason.clear();
                     lanes.failed_at = None;
+                    lanes.failures = 0;
                     self.model = Some(model);
+                    return self.model.as_mut().ok_or_else(|| "the model is gone".to_owned());
                 }
-                Err(reason) => {
-                    tracing::warn!(reason, "the embedding model cannot be loaded");
-                    lanes.phase = ModelPhase::Failed;
-                    lanes.reason.clone_from(&reason);
-                    lanes.failed_at = Some(Instant::now());
-                    return Err(reason);
-                }
-            }
+                // That nobody wanted it speaks neither for nor against the next attempt.
+                Ok(Err(error @ EmbedError::GivenUp)) => (error.to_string(), 1),
+                Ok(Err(error)) => (error.to_string(), lanes.failures + 1),
+                Err(_) => ("the model cannot be loaded".to_owned(), lanes.failures + 1),
+            };
+            tracing::warn!(reason, "the embedding model cannot be loaded");
+            lanes.phase = ModelPhase::Failed;
+            lanes.reason.clone_from(&reason);
+            lanes.failed_at = Some(Instant::now());
+            lanes.failures = failures;
+            return Err(reason);
         }
         self.model.as_mut().ok_or_else(|| "the model is gone".to_owned())
     }
@@ -446,5 +489,39 @@ fn give_back_memory() {
         }
         // SAFETY: malloc_trim(3) of glibc takes any number, has no preconditions and is safe to call from any thread.
         unsafe { malloc_trim(0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    fn id() -> ModelId {
+        ModelId { name: "test".into(), sha256: "0".into(), dim: 1 }
+    }
+
+    #[test]
+    fn each_failure_doubles_the_pause_up_to_a_bound() {
+        let options = EmbedOptions::new(id());
+        let pauses = [1, 2, 3, 6, 7, u32::MAX].map(|failures| options.pause_after(failures).as_secs());
+        assert_eq!(pauses, [60, 120, 240, 1920, 3600, 3600]);
+    }
+
+    #[test]
+    fn giving_up_is_no_failure_of_the_model() {
+        let loads = AtomicU32::new(0);
+        let factory: Factory = Box::new(move || match loads.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Err(EmbedError::Load { name: "test".into(), reason: "no".into() }),
+            _ => Err(EmbedError::GivenUp),
+        });
+        let options = EmbedOptions { retry: Duration::ZERO, ..EmbedOptions::new(id()) };
+        let service = EmbedService::start(factory, options);
+        let failures = [(); 4].map(|()| {
+            assert!(matches!(service.query("x", Duration::from_secs(20)), QueryEmbedding::Failed(_)));
+            service.shared.as_ref().unwrap().lanes().failures
+        });
+        assert_eq!(failures, [1, 2, 1, 1]);
     }
 }

@@ -167,12 +167,6 @@ fn a_failed_load_is_told_and_not_tried_again_at_once() {
     assert_eq!(loads.load(Ordering::SeqCst), 1);
     let state = service.state();
     assert_eq!((state.state, state.reason.contains("gone")), (ModelPhase::Failed, true));
-    let (done_by, done) = channel();
-    service.submit(
-        vec![("d".into(), vec!["c".into()])],
-        Box::new(move |_, vectors| done_by.send(vectors).unwrap()),
-    );
-    assert!(done.recv_timeout(LONG).unwrap().is_empty());
 
     let panics: Factory = Box::new(|| panic!("no"));
     let service =
@@ -180,6 +174,46 @@ fn a_failed_load_is_told_and_not_tried_again_at_once() {
     for _ in 0..2 {
         assert!(matches!(service.query("text", LONG), QueryEmbedding::Failed(_)));
     }
+}
+
+#[test]
+fn documents_wait_for_a_model_that_can_only_be_loaded_later() {
+    let loads = AtomicUsize::new(0);
+    let factory: Factory = Box::new(move || match loads.fetch_add(1, Ordering::SeqCst) {
+        0..3 => Err(EmbedError::Load { name: "test".into(), reason: "not yet".into() }),
+        _ => Ok(Box::new(Counted { id: id(), dropped: channel().0 }) as Box<dyn Embedder>),
+    });
+    let retry = Duration::from_millis(5);
+    let service = EmbedService::start(factory, EmbedOptions { retry, ..EmbedOptions::new(id()) });
+    let (done_by, done) = channel();
+    let docs = ["a", "bc"].map(|doc| (doc.to_owned(), vec![doc.to_owned()]));
+    service.submit(docs.into(), Box::new(move |doc, vectors| done_by.send((doc, vectors)).unwrap()));
+    assert_eq!(done.recv_timeout(LONG).unwrap(), ("a".into(), vec![vec![1.0]]));
+    assert_eq!(done.recv_timeout(LONG).unwrap(), ("bc".into(), vec![vec![2.0]]));
+}
+
+#[test]
+fn nobody_waits_for_a_model_that_takes_long_to_come() {
+    let (started_by, started) = channel();
+    let (gate, go) = channel::<()>();
+    let go = std::sync::Mutex::new(go);
+    let factory: Factory = Box::new(move || {
+        started_by.send(()).unwrap();
+        go.lock().unwrap().recv().unwrap();
+        Ok(Box::new(Counted { id: id(), dropped: channel().0 }) as Box<dyn Embedder>)
+    });
+    let options = EmbedOptions { soon_loaded: Duration::ZERO, ..EmbedOptions::new(id()) };
+    let service = EmbedService::start(factory, options);
+    service.submit(vec![("d".into(), vec!["c".into()])], Box::new(|_, _| {}));
+    started.recv_timeout(LONG).unwrap();
+    // It would be an hour.
+    assert_eq!(service.query("text", Duration::from_secs(3600)), QueryEmbedding::Loading);
+    assert_eq!(service.state().queries, 0);
+    gate.send(()).unwrap();
+    while service.state().state != ModelPhase::Ready {
+        std::thread::yield_now();
+    }
+    assert_eq!(service.query("text", LONG), QueryEmbedding::Ready(vec![4.0]));
 }
 
 #[test]
@@ -220,6 +254,24 @@ fn a_service_that_is_off_says_so() {
     assert_eq!(service.submit(Vec::new(), Box::new(|_, _| {})), Submitted::Off);
     assert_eq!(service.state().state, ModelPhase::Off);
     assert!(service.is_idle());
+}
+
+/// A model like the built-in one, but not it, is held to its vectors' length.
+#[test]
+fn another_model_is_loaded_from_its_files() {
+    let other = ModelId { name: "other".into(), ..RtenEmbedder::model_id() };
+    let mut model = RtenEmbedder::open(other.clone(), ModelFiles::built_in()).unwrap();
+    assert_eq!(model.id(), &other);
+    assert_eq!(model.embed(TEXTS[0]).unwrap(), RtenEmbedder::load().unwrap().embed(TEXTS[0]).unwrap());
+    let table = [
+        ModelFiles { onnx: b"graph".to_vec(), ..ModelFiles::built_in() },
+        ModelFiles { weights: Vec::new(), ..ModelFiles::built_in() },
+        ModelFiles { tokenizer: b"{}".to_vec(), ..ModelFiles::built_in() },
+    ];
+    for files in table {
+        let error = RtenEmbedder::open(other.clone(), files).err().unwrap();
+        assert!(error.to_string().starts_with("the embedding model other cannot be loaded"), "{error}");
+    }
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -316,24 +368,4 @@ fn both_engines_agree_on_the_built_in_model() {
     assert!(error.to_string().contains("in use"), "{error}");
     let broken = ModelFiles { onnx: b"broken".to_vec(), ..ModelFiles::built_in() };
     assert!(matches!(OrtEmbedder::open(&library, broken), Err(EmbedError::Load { .. })));
-}
-
-#[test]
-fn model_files_are_read_from_a_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let error = ModelFiles::read(dir.path()).err().unwrap();
-    assert!(error.to_string().contains("model.onnx"), "{error}");
-    for file in
-        ["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"]
-    {
-        std::fs::write(dir.path().join(file), file).unwrap();
-    }
-    let files = ModelFiles::read(dir.path()).unwrap();
-    assert!(files.weights.is_empty());
-    assert_eq!(files.onnx, b"model.onnx");
-    std::fs::write(dir.path().join("model.onnx.data"), "w").unwrap();
-    assert_eq!(
-        ModelFiles::read(dir.path()).unwrap().weights,
-        [("model.onnx.data".to_owned(), b"w".to_vec())]
-    );
 }

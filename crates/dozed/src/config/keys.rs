@@ -218,6 +218,29 @@ pub const KEYS: &[Key] = &[
         restart: true,
     },
     Key {
+        name: "embedder.url",
+        kind: Kind::Text,
+        doc: "The archive of a sentence-transformers model that is fetched when it is first needed and used in place of \
+              the built-in one: a `.tar.gz` with one `.onnx` file and `tokenizer.json`, whose vectors have 384 numbers. \
+              Empty fetches nothing.",
+        env: &["DOZE_EMBEDDER_URL"],
+        restart: true,
+    },
+    Key {
+        name: "embedder.sha256",
+        kind: Kind::Text,
+        doc: "The SHA-256 of that archive, in hex. Nothing else is kept.",
+        env: &["DOZE_EMBEDDER_SHA256"],
+        restart: true,
+    },
+    Key {
+        name: "embedder.max_bytes",
+        kind: Kind::Int { default: 256 * MIB, min: 1, max: 64 * GIB },
+        doc: "An archive longer than this is not fetched.",
+        env: &["DOZE_EMBEDDER_MAX_BYTES"],
+        restart: true,
+    },
+    Key {
         name: "embedder.idle_seconds",
         kind: Kind::Int { default: 300, min: 1, max: 604_800 },
         doc: "The model leaves memory after this long without work.",

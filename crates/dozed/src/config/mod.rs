@@ -149,7 +149,35 @@ impl Config {
         if !problems.is_empty() {
             return Err(ConfigError::Wrong { problems });
         }
-        Ok(Self { values: complete(given) })
+        let config = Self { values: complete(given) };
+        match config.wrong_model() {
+            Some(problem) => Err(ConfigError::Wrong { problems: vec![problem] }),
+            None => Ok(config),
+        }
+    }
+
+    /// A model that is fetched is pinned: without its hash anything could come from its address.
+    fn wrong_model(&self) -> Option<Problem> {
+        let text = |name| self.get(name).and_then(|(value, _)| value.as_str()).unwrap_or_default();
+        let wrong = |name, reason: &str| {
+            let origin = self.get(name).map_or(Origin::BuiltIn, |(_, origin)| origin.clone());
+            Some(Problem { origin, message: format!("{name}: {reason}") })
+        };
+        let (url, sha256) = (text("embedder.url"), text("embedder.sha256"));
+        let is_hash = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match () {
+            () if !sha256.is_empty() && !is_hash => {
+                wrong("embedder.sha256", "expected 64 hexadecimal digits, as `sha256sum` prints them")
+            }
+            () if url.is_empty() => None,
+            () if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) => {
+                wrong("embedder.url", "expected an address that begins with http:// or https://")
+            }
+            () if sha256.is_empty() => {
+                wrong("embedder.url", "a model is only fetched with its hash; set embedder.sha256 first")
+            }
+            () => None,
+        }
     }
 
     /// The value and the origin of a key of the table.

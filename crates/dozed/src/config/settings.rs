@@ -40,6 +40,12 @@ pub struct Settings {
     pub embedder: String,
     /// `embedder.library`
     pub embedder_library: Option<PathBuf>,
+    /// `embedder.url`.
+    pub embedder_url: Option<String>,
+    /// `embedder.sha256`, checked when it was loaded.
+    pub embedder_sha256: String,
+    /// `embedder.max_bytes`.
+    pub embedder_max_bytes: u64,
     /// `embedder.idle_seconds`
     pub embedder_idle: Duration,
     /// `history.max_bytes`
@@ -91,6 +97,9 @@ impl Settings {
             // Checked when it was loaded.
             dream_cron: cron::six_fields(&text("dream.cron")).ok().and_then(some),
             embedder: text("embedder"),
+            embedder_url: some(text("embedder.url")),
+            embedder_sha256: text("embedder.sha256"),
+            embedder_max_bytes: number("embedder.max_bytes"),
             embedder_library: some(text("embedder.library")).map(PathBuf::from),
             embedder_idle: Duration::from_secs(number("embedder.idle_seconds")),
             history_max_bytes: number("history.max_bytes"),

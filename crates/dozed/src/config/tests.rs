@@ -111,6 +111,22 @@ fn everything_wrong_is_told_at_once_with_a_suggestion() {
 }
 
 #[test]
+fn a_model_is_fetched_only_with_its_hash() {
+    let hash = "a1".repeat(32);
+    let of = |url: &str, sha256: &str| {
+        load(&format!("\"embedder.url\" = \"{url}\"\n\"embedder.sha256\" = \"{sha256}\""), &[], &[])
+    };
+    let settings = of("https://h/m.tar.gz", &hash).unwrap().settings();
+    assert_eq!(settings.embedder_url.as_deref(), Some("https://h/m.tar.gz"));
+    assert_eq!((settings.embedder_sha256, settings.embedder_max_bytes), (hash.clone(), 256 << 20));
+    assert_eq!(of("", &hash).unwrap().settings().embedder_url, None);
+    let told = |url: &str, sha256: &str| of(url, sha256).unwrap_err().to_string();
+    assert!(told("https://h/m.tar.gz", "").ends_with("set embedder.sha256 first"));
+    assert!(told("file:///m.tar.gz", &hash).contains("embedder.url: expected an address"));
+    assert!(told("https://h/m.tar.gz", "abc").contains("embedder.sha256: expected 64"));
+}
+
+#[test]
 fn a_key_beside_its_own_prefix_stands_in_quotes_or_alone_in_its_table() {
     let config = load("embedder = \"ort\"\n\"embedder.library\" = \"/l.so\"", &[], &[]).unwrap();
     assert_eq!(config.settings().embedder_library, Some("/l.so".into()));
@@ -309,7 +325,16 @@ fn what_a_restart_is_needed_for_is_told() {
     let later: Vec<&str> = KEYS.iter().filter(|key| key.restart).map(|key| key.name).collect();
     assert_eq!(
         later,
-        ["embedder", "embedder.library", "embedder.idle_seconds", "store.cache_bytes", "log.target"]
+        [
+            "embedder",
+            "embedder.library",
+            "embedder.url",
+            "embedder.sha256",
+            "embedder.max_bytes",
+            "embedder.idle_seconds",
+            "store.cache_bytes",
+            "log.target"
+        ]
     );
     let answer = load("", &[], &[]).unwrap().answer();
     assert!(answer["embedder"].restart && !answer["log.level"].restart);

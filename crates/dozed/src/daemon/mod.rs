@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use doze_client::Spool;
+use doze_client::{Paths, Spool};
 use doze_core::model::{Mode, OwnerId};
 use doze_engine::{
-    EmbedderChoice, Engine, Environment, Options, Schedule, Surroundings, Switches, SystemEnvironment, Who,
-    local_owner,
+    EmbedderChoice, Engine, Environment, FetchedModel, Options, Schedule, Surroundings, Switches,
+    SystemEnvironment, Who, local_owner,
 };
 use doze_protocol::system::{ConfigAnswer, SpoolStatus};
 use doze_protocol::{Exit, WireError};
@@ -76,6 +76,7 @@ impl Daemon {
             index: paths.index(),
             cache_bytes: settings.store_cache_bytes,
             embedder: embedder(settings),
+            model: model(settings, paths),
             model_idle: settings.embedder_idle,
             surroundings: surroundings(),
             switches: switches(settings),
@@ -185,6 +186,16 @@ fn embedder(settings: &Settings) -> EmbedderChoice {
         ("ort", None) => EmbedderChoice::Ort(PathBuf::from("libonnxruntime.so")),
         _ => EmbedderChoice::BuiltIn,
     }
+}
+
+/// The model that is fetched, if one is configured.
+fn model(settings: &Settings, paths: &Paths) -> Option<FetchedModel> {
+    settings.embedder_url.clone().map(|url| FetchedModel {
+        url,
+        sha256: settings.embedder_sha256.to_ascii_lowercase(),
+        max_bytes: settings.embedder_max_bytes,
+        folder: paths.data.join("models"),
+    })
 }
 
 fn switches(settings: &Settings) -> Switches {
