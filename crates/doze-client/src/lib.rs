@@ -18,7 +18,7 @@ pub use commit_id::{commit_id, ensure_commit_id};
 pub use connect::connect_path;
 pub use error::CallError;
 pub use paths::{Environment, Paths, PathsError, SOCKET_PATH_BYTES_MAX};
-pub use private_dir::{PrivateDirError, create_private_dir};
+pub use private_dir::{PrivateDirError, check_private_dir, create_private_dir};
 pub use spool::{
     Drained, SPOOL_BYTES_MAX, SPOOL_FILES_MAX, Spool, SpoolError, SpoolLevel, SpooledRequest, Verdict,
 };

@@ -56,7 +56,7 @@ pub fn create_private_dir(path: &Path) -> Result<(), PrivateDirError> {
 }
 
 /// Whether the folder is ours alone. A link is no folder: in a place such as `/tmp` anybody may have put it there.
-pub(crate) fn check_private_dir(path: &Path) -> Result<(), PrivateDirError> {
+pub fn check_private_dir(path: &Path) -> Result<(), PrivateDirError> {
     let meta = std::fs::symlink_metadata(path)
         .map_err(|source| PrivateDirError::Io { path: path.to_owned(), source })?;
     if !meta.is_dir() {

@@ -1,12 +1,11 @@
 //! Handing a hook's call to the daemon within its budget, or a commit to the spool.
 
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use doze_client::{CallError, Client, Paths, Spool};
+use doze_client::{CallError, Client, Paths, Spool, check_private_dir};
 use doze_protocol::{Hello, Request, method};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use serde_json::Value;
@@ -61,8 +60,11 @@ pub(super) fn note(method: &str, params: Value) {
     notification.id = None;
     let mut lines = Request::new(0, method::HELLO, hello).to_line();
     lines.extend(notification.to_line());
-    for socket in
-        paths.sockets.iter().filter(|socket| !socket.starts_with(&paths.local) || is_ours(&paths.local))
+    // In the system's temporary folder anybody can make one.
+    for socket in paths
+        .sockets
+        .iter()
+        .filter(|socket| !socket.starts_with(&paths.local) || check_private_dir(&paths.local).is_ok())
     {
         match send_at_once(socket, &lines) {
             // Nobody is there; another place may have the daemon.
@@ -71,15 +73,6 @@ pub(super) fn note(method: &str, params: Value) {
             _ => return,
         }
     }
-}
-
-/// Whether a folder is this user's alone: in the system's temporary folder anybody can make one.
-fn is_ours(folder: &Path) -> bool {
-    std::fs::symlink_metadata(folder).is_ok_and(|metadata| {
-        metadata.is_dir()
-            && metadata.uid() == rustix::process::geteuid().as_raw()
-            && metadata.mode() & 0o077 == 0
-    })
 }
 
 /// Connects and writes without waiting: a queue that is full is as good as nobody there.
