@@ -26,7 +26,7 @@ use crate::names::{
     check_path, safe_agent, safe_name,
 };
 use crate::project::Resolved;
-use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
+use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
 use intake::{Changes, Intake};
 pub use preview::{Preview, SessionListRequest};
 
@@ -511,7 +511,7 @@ impl Work<'_> {
             cut: changes.cut,
             extraction: extraction.clone(),
         };
-        let receipt_bytes = serde_json::to_vec(&receipt).unwrap_or_default();
+        let receipt_bytes = encoded(&receipt)?;
         set = set
             .put_aux(Family::Receipt, receipt_key(&session.key, commit_id), receipt_bytes)
             .put_session(session);

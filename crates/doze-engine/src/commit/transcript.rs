@@ -18,7 +18,7 @@ use super::{CommitRequest, EventCounts, Work, session_key};
 use crate::files::open_regular;
 use crate::names::safe_name;
 use crate::project::Resolved;
-use crate::{Engine, EngineError, Problem};
+use crate::{Engine, EngineError, Problem, encoded};
 
 /// Bytes of text, and events, gathered before they are stored.
 const PIECE_BYTES: usize = 4 * 1024 * 1024;
@@ -120,11 +120,7 @@ impl Engine {
             request.tokens =
                 Some(Tokens { input: report.counts.tokens_in, output: report.counts.tokens_out });
         }
-        Ok(Tail {
-            events,
-            facts,
-            cursor: Some((cursor_key, serde_json::to_vec(&cursor).unwrap_or_default())),
-        })
+        Ok(Tail { events, facts, cursor: Some((cursor_key, encoded(&cursor)?)) })
     }
 }
 
@@ -145,7 +141,7 @@ impl Engine {
         cursor.release_answer();
         cursor.release_calls();
         cursor.rewrite(&mut |text| redact::redact(text).text.into_owned());
-        let value = serde_json::to_vec(&cursor).unwrap_or_default();
+        let value = encoded(&cursor)?;
         self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Cursor, key, value))?;
         Ok(())
     }
