@@ -199,11 +199,8 @@ fn obey(request: Request, opening: &Opening, handler: &dyn Handler) {
             warn!("Ended at once");
             std::process::exit(i32::from(Exit::Busy.status()));
         }
-        Request::Reload => match opening.config.reload() {
-            Ok(config) => {
-                handler.reload(&config.settings());
-                info!("Configuration read again");
-            }
+        Request::Reload => match opening.config.reload(|config| handler.reload(&config.settings())) {
+            Ok(_) => info!("Configuration read again"),
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "The configuration is wrong; the old one stays in force")
             }

@@ -147,7 +147,7 @@ pub(crate) fn why(app: &mut App, args: &IdArgs) -> CommandResult {
 
 /// `doze reinstate ID`.
 pub(crate) fn reinstate(app: &mut App, args: &IdArgs) -> CommandResult {
-    let answer = app.call(method::MEMORY_REINSTATE, json!({"id": args.id}))?;
+    let answer = app.call(method::MEMORY_REINSTATE, json!({"id": args.id, "human": caller::is_person()}))?;
     done(app, &answer, &format!("{} is active again", args.id))
 }
 

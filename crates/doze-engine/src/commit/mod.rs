@@ -494,7 +494,12 @@ impl Work<'_> {
 
         let mut facts = FactCounts::default();
         let extraction = match self.not_learned_from(&session) {
-            Some(reason) => format!("skipped: {reason}"),
+            Some(reason) => {
+                if request.end == SessionEnd::Quit {
+                    set = self.engine.unqueued(snapshot, set, &session)?;
+                }
+                format!("skipped: {reason}")
+            }
             None => {
                 (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
                 let mut extraction = "off".to_owned();

@@ -58,7 +58,7 @@ impl Engine {
 
     /// Takes a dream back, record by record; what changed since is left and told.
     pub fn undo_dream(&self, owner: &OwnerId, id: Option<&DreamId>) -> Result<Undone, EngineError> {
-        let Ok(_running) = self.inner.dreaming.try_lock() else {
+        let Some(_alone) = self.alone() else {
             return Err(EngineError::new(Problem::Busy, "a dream is running").hint("see `doze dream status`"));
         };
         for _ in 0..CONFLICT_RETRIES {

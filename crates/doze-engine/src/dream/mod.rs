@@ -8,12 +8,15 @@ mod reading;
 mod state;
 mod sweep;
 
+use std::sync::{MutexGuard, TryLockError};
+
 use doze_core::model::{DreamId, DreamResult, Mode, OwnerId};
 use doze_dream::schedule::{self, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{Engine, EngineError, lock};
 pub use journal::Undone;
+pub(crate) use reading::followed;
 pub(crate) use state::{checkpointed, session_record};
 pub(crate) use sweep::last_states;
 
@@ -115,7 +118,7 @@ impl Engine {
     pub fn dream_status(&self, owner: &OwnerId) -> Result<DreamStatus, EngineError> {
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
-        let running = self.inner.dreaming.try_lock().is_err();
+        let running = self.alone().is_none();
         let waiting = self.waiting_sessions(&snapshot, owner)?;
         let (next, why_not) = match self.dream_verdict(owner, false, 0)? {
             Verdict::Run => (Some(self.now()), None),
@@ -130,6 +133,15 @@ impl Engine {
             running,
             waiting,
         })
+    }
+
+    /// The right to change memories as a dream does, which nobody else has meanwhile. A sweep that panicked has given it up.
+    fn alone(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.inner.dreaming.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// An agent is at work: somebody called lately, or a run is told to go on.

@@ -1,6 +1,6 @@
 //! Reading one session for a dream: by rule, or by asking somebody. What it yields is kept before the next one is read.
 
-use doze_core::model::{Event, OwnerId, Session};
+use doze_core::model::{Event, OwnerId, Scope, Session};
 use doze_dream::{
     Candidate, CandidateOf, Caps, Choice, ExtractContext, candidates, digest, own, proposed, told,
 };
@@ -9,13 +9,25 @@ use doze_store::{ChangeSet, Family, Snapshot, Subject};
 
 use super::state::{Kept, Yielded, session_record};
 use crate::asking::{Asked, Unanswered};
+use crate::jobs::never_read;
 use crate::{Engine, EngineError, encoded};
 
 /// A session that is read, by whom, and what it yields.
+#[derive(Clone)]
 pub(super) struct Reading {
     pub(super) session: Session,
     pub(super) asked: Asked,
     pub(super) yielded: Yielded,
+}
+
+/// Where what a session taught belongs now: projects are merged while somebody reads. `None`: its project is gone.
+pub(crate) fn followed(scope: &Scope, before: &Session, now: &Session) -> Option<Scope> {
+    match (scope, &now.project) {
+        (Scope::Project(project), to) if Some(project) == before.project.as_ref() => {
+            to.clone().map(Scope::Project)
+        }
+        _ => Some(scope.clone()),
+    }
 }
 
 /// How reading a session ended.
@@ -168,6 +180,30 @@ impl Engine {
             }
         }
         Ok(Yielded { from, upto: found.upto, rounds: found.rounds, candidates: kept })
+    }
+
+    /// What of the readings still holds, each in the project its session is in by now: a session that was forgotten or read
+    /// by somebody else meanwhile, or whose project is ignored by now, teaches nothing.
+    pub(super) fn standing(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        readings: &[Reading],
+    ) -> Result<Vec<Reading>, EngineError> {
+        let mut standing = Vec::new();
+        for reading in readings {
+            let key = &reading.session.key;
+            let Some(session) = snapshot.session(owner, key)? else { continue };
+            let read = self.checkpoint(snapshot, owner, key, reading.asked.name())?.ordinal;
+            if read > reading.yielded.from || never_read(snapshot, owner, &session)?.is_some() {
+                continue;
+            }
+            let mut reading = reading.clone();
+            reading.yielded.candidates.retain_mut(|kept| kept.follow(&reading.session, &session));
+            reading.session = session;
+            standing.push(reading);
+        }
+        Ok(standing)
     }
 
     /// The candidates of a session as a plan takes them, without what was forgotten since they were found.

@@ -8,6 +8,7 @@ use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::reading::followed;
 use crate::{Engine, EngineError, encoded, lock};
 
 /// The setting that tells how the last sweeps went.
@@ -92,6 +93,14 @@ impl From<&Candidate> for Kept {
 }
 
 impl Kept {
+    /// Goes where its session went; whether there is still a place for it.
+    pub(super) fn follow(&mut self, before: &Session, now: &Session) -> bool {
+        let followed = Scope::from_key(&self.scope).and_then(|scope| followed(&scope, before, now));
+        let is_placed = followed.is_some();
+        self.scope = followed.map_or_else(String::new, |scope| scope.key());
+        is_placed
+    }
+
     /// The candidate; `None` when it was kept by a version with other words.
     pub(super) fn restore(self) -> Option<Candidate> {
         Some(Candidate {

@@ -34,9 +34,12 @@ const MAX_DREAMS: usize = 500;
 impl Engine {
     /// Runs one sweep and answers its journal. Two never run at once.
     pub fn dream(&self, owner: &OwnerId, request: &DreamRequest) -> Result<Dream, EngineError> {
-        let Ok(_running) = self.inner.dreaming.try_lock() else {
+        let Some(_alone) = self.alone() else {
             return Err(EngineError::new(Problem::Busy, "a dream is running").hint("see `doze dream status`"));
         };
+        if let Some(silence) = self.silence(owner, None)? {
+            return Err(silence.refusal());
+        }
         let started_at = self.now();
         let project = request.project.as_deref().map(|name| self.find_project(owner, name)).transpose()?;
         let project = project.map(|project| project.id);
@@ -184,13 +187,16 @@ impl Engine {
             let mut checkpoint = self.dreamt(&snapshot, owner, key)?;
             checkpoint.told_events = session.event_count;
             let record = session_record(key, self.dream_ledger(key));
-            set = set.put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
+            set = set.expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, record.clone()))?.put_aux(
+                Family::Checkpoint,
+                record,
+                encoded(&checkpoint)?,
+            );
         }
         if set.changes.is_empty() {
             return Ok(());
         }
-        self.store().apply(set)?;
-        Ok(())
+        self.noted(set)
     }
 
     /// One session that cannot be read does not hold up the others; from the third time on it waits longer.
@@ -203,9 +209,18 @@ impl Engine {
             return Ok(());
         }
         let record = session_record(&choice.key, self.dream_ledger(&choice.key));
-        let set = ChangeSet::new(owner.clone()).put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
-        self.store().apply(set)?;
-        Ok(())
+        let set = ChangeSet::new(owner.clone())
+            .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, record.clone()))?
+            .put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
+        self.noted(set)
+    }
+
+    /// Writes a note in the ledger. Where a job has read the session meanwhile there is nothing to note.
+    fn noted(&self, set: ChangeSet) -> Result<(), EngineError> {
+        match self.store().apply(set) {
+            Ok(_) | Err(ApplyError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Plans on a snapshot and applies plan, journal and checkpoints as one change set. A record that changed
@@ -220,6 +235,7 @@ impl Engine {
         let hint = std::mem::take(&mut dream.reason);
         for _ in 0..PLAN_RETRIES {
             let snapshot = self.store().snapshot()?;
+            let readings = &self.standing(&snapshot, owner, readings)?;
             let mut state = self.sweep_state(&snapshot, owner)?;
             let scopes = self.touched_scopes(&snapshot, owner, readings, project)?;
             let journal = snapshot.dreams(owner, usize::MAX)?;
@@ -230,6 +246,10 @@ impl Engine {
             dream.reason = reason(readings.len(), &made) + &hint;
             dream.changes = made.changes.clone();
             dream.left_alone = made.left_alone.iter().take(MAX_LEFT_ALONE_TOLD).map(told_of).collect();
+            if let Some(silence) = self.silence(owner, None)? {
+                // What was extracted waits for the next sweep.
+                return Err(silence.refusal());
+            }
             if dream.dry_run {
                 return Ok(dream);
             }
@@ -245,6 +265,10 @@ impl Engine {
             for reading in readings {
                 let key = &reading.session.key;
                 let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
+                let ledger = session_record(key, reading.asked.name());
+                set = set
+                    .expect_seen(&snapshot, Subject::Session(key.clone()))?
+                    .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, ledger))?;
                 set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
             }
             note(&mut state, &dream, &made, self.random());

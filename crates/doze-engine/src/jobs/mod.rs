@@ -7,7 +7,7 @@
 mod outcome;
 mod run;
 
-use doze_core::model::{OwnerId, Session, SessionEnd, SessionKey, SessionKind};
+use doze_core::model::{OwnerId, Session, SessionEnd, SessionKey, SessionKind, WorkStatus};
 use doze_store::{ChangeSet, Family, Snapshot, Subject, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,9 @@ struct Ticket {
     due: Timestamp,
     /// How often extraction had been switched off by then.
     revision: u64,
+    /// It waits for the conversation to fall silent (S1.4).
+    #[serde(default)]
+    when_silent: bool,
 }
 
 /// What a worker does next.
@@ -91,6 +94,9 @@ impl Engine {
         if extractors.jobs == Who::Off {
             return Ok((set, "off".into()));
         }
+        if let Some(reason) = never_read(snapshot, &set.owner, session)? {
+            return Ok((set, format!("skipped: {reason}")));
+        }
         let asked = match extractors.reader(extractors.jobs, &session.key.harness) {
             Ok(asked) => asked,
             Err(reason) => return Ok((set, format!("skipped: {reason}"))),
@@ -102,7 +108,8 @@ impl Engine {
         // Turns of an assignment end its process; those of a conversation leave it open (S1.4).
         let is_over = end == SessionEnd::Session || session.kind == SessionKind::Assignment;
         let due = if is_over { now } else { now.saturating_add(IDLE).unwrap_or(now) };
-        let ticket = Ticket { at: now, due, revision: self.revision(snapshot, &set.owner)? };
+        let revision = self.revision(snapshot, &set.owner)?;
+        let ticket = Ticket { at: now, due, revision, when_silent: !is_over };
         let set = self.with_ticket(snapshot, set, &session.key, asked.name(), ticket)?;
         Ok((set, QUEUED.into()))
     }
@@ -174,10 +181,36 @@ impl Engine {
                 return Ok((set, NextJob::Wait(Some(ticket.due))));
             }
             let key = SessionKey::new(job.session.clone(), job.harness.clone());
+            let due = if ticket.when_silent { silent_from(snapshot, owner, &key, now)? } else { now };
+            if due > now {
+                let set = set.expect_seen(snapshot, Subject::Aux(Family::Job, record(&key)))?;
+                let later = Job { queued: Some(Ticket { due, ..ticket }), ..job };
+                return Ok((put(set, &key, &later)?, NextJob::Wait(Some(now))));
+            }
             let taken = Job { queued: None, running: Some(ticket), starts: job.starts + 1, ..job };
             let set = set.expect_seen(snapshot, Subject::Aux(Family::Job, record(&key)))?;
             Ok((put(set, &key, &taken)?, NextJob::Run(key)))
         })
+    }
+
+    /// A run that the application's end cut off is not read, nor what of it waited to be (S1.7).
+    pub(crate) fn unqueued(
+        &self,
+        snapshot: &Snapshot,
+        set: ChangeSet,
+        session: &Session,
+    ) -> Result<ChangeSet, EngineError> {
+        let key = &session.key;
+        let Some(known) = job(snapshot, &set.owner, key)?.filter(|job| job.queued.is_some()) else {
+            return Ok(set);
+        };
+        let set = set.expect_seen(snapshot, Subject::Aux(Family::Job, record(key)))?;
+        let outcome = Outcome { at: self.now(), ..Outcome::skipped("the application quits") };
+        let set = set.put_aux(Family::Outcome, record(key), encoded(&outcome)?);
+        match known.running {
+            Some(_) => put(set, key, &Job { queued: None, ..known }),
+            None => Ok(set.delete_aux(Family::Job, record(key))),
+        }
     }
 
     /// Until when no job may run: doze is paused, or the budget of the day is spent.
@@ -311,6 +344,39 @@ pub(crate) fn record(key: &SessionKey) -> String {
 
 fn put(set: ChangeSet, key: &SessionKey, job: &Job) -> Result<ChangeSet, EngineError> {
     Ok(set.put_aux(Family::Job, record(key), encoded(job)?))
+}
+
+/// Why a session is never read, whoever asks: its kind (S1.5), or that its project is ignored.
+pub(crate) fn never_read(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    session: &Session,
+) -> Result<Option<String>, EngineError> {
+    if !session.kind.is_learned_from() {
+        return Ok(Some(format!("{} sessions are not learned from", session.kind)));
+    }
+    let project = session.project.as_ref().map(|id| snapshot.project(owner, id)).transpose()?.flatten();
+    Ok(project.is_some_and(|project| project.ignored).then(|| "the project is ignored".to_owned()))
+}
+
+/// From when on a conversation has been silent long enough: counted from what it said last, and from what its agent
+/// was last seen at.
+fn silent_from(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Result<Timestamp, EngineError> {
+    let works = snapshot.works(owner)?;
+    let seen = works
+        .iter()
+        .filter(|work| work.session.as_ref() == Some(&key.session) && work.status == WorkStatus::Running)
+        .map(|work| work.updated_at)
+        .chain(snapshot.session(owner, key)?.map(|session| session.last_event_at))
+        // A time that lies ahead was told by another clock.
+        .filter(|at| *at <= now)
+        .max();
+    Ok(seen.and_then(|at| at.checked_add(IDLE).ok()).unwrap_or(now))
 }
 
 /// What a session said so far is never read by its job.

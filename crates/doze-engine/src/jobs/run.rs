@@ -1,22 +1,27 @@
 //! One job: the run's events, a digest of them, somebody's reply, and what is kept of it in one transaction (S1.9–S1.18).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use doze_core::digest::digest;
 use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, SessionKind, Summary};
 use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled};
 use doze_extract::Extractor;
 use doze_extract::reply::RunSummary;
-use doze_store::{ChangeSet, Snapshot, Subject};
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
 
 use super::outcome::{Outcome, Part};
-use super::{Ticket, job};
+use super::{Ticket, job, never_read};
 use crate::asking::{Asked, Unanswered};
+use crate::dream::followed;
 use crate::history::EVENTS_READ;
 use crate::{Engine, EngineError, lock};
 
 /// What a run taught, not yet settled against what is known.
 struct Found {
     session: Session,
-    /// Events below this ordinal are read now, and the rounds there.
+    /// Events from this ordinal on …
+    from: u64,
+    /// … and below this one are read now, and the rounds there.
     upto: u64,
     rounds: u64,
     candidates: Vec<Candidate>,
@@ -37,12 +42,19 @@ enum Work {
 
 impl Engine {
     /// Runs the job that [`Engine::next_job`] handed out, to its recorded end. After an error, which means that the store
-    /// cannot be read or written, it waits again.
+    /// cannot be read or written, it waits again; a run that makes its reader panic has failed, and its reader goes on.
     pub fn run_job(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
-        self.run_taken(owner, key).inspect_err(|_| {
-            // Where not even this can be written, the next start finds it.
-            let _ = self.put_back(owner, key);
-        })
+        match catch_unwind(AssertUnwindSafe(|| self.run_taken(owner, key))) {
+            Ok(ran) => ran.inspect_err(|_| {
+                // Where not even this can be written, the next start finds it.
+                let _ = self.put_back(owner, key);
+            }),
+            Err(_) => {
+                tracing::error!(session = key.session, "Reading a run broke off");
+                let outcome = Outcome::failed("reading it broke off, which is a defect of doze");
+                self.end_job(owner, key, Part::Running, |_, set| Ok((set, outcome.clone())))
+            }
+        }
     }
 
     fn run_taken(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
@@ -93,6 +105,9 @@ impl Engine {
         ticket: Ticket,
     ) -> Result<Work, EngineError> {
         let over = |outcome: Outcome, is_read: bool| Ok(Work::Over { outcome, is_read });
+        if let Some(reason) = never_read(snapshot, owner, &session)? {
+            return over(Outcome::skipped(&reason), false);
+        }
         let from = self.checkpoint(snapshot, owner, &session.key, asked.name())?.ordinal;
         let (upto, rounds) = (session.event_count, session.rounds);
         let events = self.events_of_run(snapshot, owner, &session, from)?;
@@ -138,7 +153,7 @@ impl Engine {
         if kept.is_empty() && summary.is_none() {
             return over(Outcome::empty("nothing worth keeping was found"), true);
         }
-        Ok(Work::Found(Box::new(Found { session, upto, rounds, candidates: kept, summary })))
+        Ok(Work::Found(Box::new(Found { session, from, upto, rounds, candidates: kept, summary })))
     }
 
     /// Asks, and stops waiting when the process ends or extraction is switched off.
@@ -170,6 +185,14 @@ impl Engine {
         found: &Found,
     ) -> Result<(), EngineError> {
         self.end_job(owner, key, Part::Running, |snapshot, set| {
+            let ledger = crate::dream::session_record(key, asked.name());
+            let set = set
+                .expect_seen(snapshot, Subject::Session(key.clone()))?
+                .expect_seen(snapshot, Subject::Aux(Family::Checkpoint, ledger))?;
+            if self.checkpoint(snapshot, owner, key, asked.name())?.ordinal > found.from {
+                let outcome = Outcome::skipped("a dream has read it meanwhile").by(asked.name());
+                return Ok((set, outcome));
+            }
             let set = self.read_upto(set, key, asked, (found.upto, found.rounds))?;
             if !self.is_wanted(owner, ticket) {
                 return Ok((
@@ -180,11 +203,20 @@ impl Engine {
             let Some(session) = snapshot.session(owner, key)? else {
                 return Ok((set, Outcome::skipped("the session was forgotten").by(asked.name())));
             };
-            let (mut set, count) = self.with_findings(snapshot, set, asked, found)?;
+            if let Some(reason) = never_read(snapshot, owner, &session)? {
+                return Ok((set, Outcome::skipped(&reason).by(asked.name())));
+            }
+            let candidates: Vec<Candidate> = found
+                .candidates
+                .iter()
+                .filter_map(|candidate| {
+                    let scope = followed(&candidate.scope, &found.session, &session)?;
+                    Some(Candidate { scope, ..candidate.clone() })
+                })
+                .collect();
+            let (mut set, count) = self.with_findings(snapshot, set, asked, &session, &candidates)?;
             if let Some(told) = &found.summary {
-                set = set
-                    .expect_seen(snapshot, Subject::Session(key.clone()))?
-                    .put_session(with_summary(session, told));
+                set = set.put_session(with_summary(session, told));
             }
             let outcome = match count {
                 0 if found.summary.is_none() => Outcome::empty("everything it found is known"),
@@ -201,10 +233,11 @@ impl Engine {
         snapshot: &Snapshot,
         mut set: ChangeSet,
         asked: &Asked,
-        found: &Found,
+        session: &Session,
+        candidates: &[Candidate],
     ) -> Result<(ChangeSet, usize), EngineError> {
         let owner = set.owner.clone();
-        let findings = self.findings(snapshot, &owner, &found.session, &found.candidates, asked)?;
+        let findings = self.findings(snapshot, &owner, session, candidates, asked)?;
         let mut existing = Vec::new();
         let mut scopes: Vec<_> = findings.iter().map(|finding| finding.candidate.scope.clone()).collect();
         scopes.sort();

@@ -299,7 +299,7 @@ impl Engine {
         Ok(propose(set, new))
     }
 
-    /// The active memory of the space that says the same, or that a newer statement replaces.
+    /// The other active memory of the space that says the same, or that a newer statement replaces.
     pub(super) fn closest(
         &self,
         snapshot: &Snapshot,
@@ -307,7 +307,8 @@ impl Engine {
         new: &Memory,
     ) -> Result<Option<(Memory, Relation)>, EngineError> {
         for id in snapshot.memories_by_hash(owner, &new.scope, &new.content_hash)? {
-            if let Some(known) = snapshot.memory(owner, &id)?.filter(|known| known.status == Status::Active) {
+            let known = snapshot.memory(owner, &id)?;
+            if let Some(known) = known.filter(|known| known.status == Status::Active && known.id != new.id) {
                 return Ok(Some((known, Relation::Duplicate)));
             }
         }
@@ -323,7 +324,7 @@ impl Engine {
             else {
                 continue;
             };
-            if known.scope != new.scope || known.kind != new.kind {
+            if known.id == new.id || known.scope != new.scope || known.kind != new.kind {
                 continue;
             }
             match relation(&known.body, &new.body) {

@@ -4,7 +4,7 @@ use doze_core::duplicate::{Relation, relation};
 use doze_core::model::{AgentId, Kind, Memory, MemoryId, OwnerId, Space, Status, Verification, content_hash};
 use doze_core::promote::text_of;
 use doze_core::text;
-use doze_store::ChangeSet;
+use doze_store::{ChangeSet, Snapshot};
 
 use super::add::{Cleaned, bounded_list, cleaned_title, title_of};
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, body_bound};
@@ -53,6 +53,7 @@ impl Engine {
         by_person: bool,
     ) -> Result<Memory, EngineError> {
         self.change_memory(owner, id, |snapshot, mut memory| {
+            self.refuse_agent(snapshot, owner, &memory, by_person)?;
             refuse_if_protected(&memory, by_person)?;
             memory.kind = request.kind.unwrap_or(memory.kind);
             if request.topic_key.as_deref().is_some_and(|topic| topic.trim().is_empty()) {
@@ -84,6 +85,7 @@ impl Engine {
             }
             memory.content_hash = content_hash(memory.kind.as_str(), &memory.title, &memory.body);
             memory.updated_at = self.now();
+            self.refuse_contradiction(snapshot, owner, &memory, by_person)?;
             vouch(&mut memory, by_person);
             Ok(put(owner, memory))
         })
@@ -108,7 +110,8 @@ impl Engine {
         })
     }
 
-    /// Judges a memory (S1.19).
+    /// Judges a memory (S1.19). An agent judges what is in force only: what waits for a person, or what one took out of
+    /// force, is the person's to settle.
     pub fn feedback(
         &self,
         owner: &OwnerId,
@@ -116,7 +119,14 @@ impl Engine {
         verdict: Verdict,
         by_person: bool,
     ) -> Result<Memory, EngineError> {
-        self.change_memory(owner, id, |_, mut memory| {
+        self.change_memory(owner, id, |snapshot, mut memory| {
+            self.refuse_agent(snapshot, owner, &memory, by_person)?;
+            if !by_person && memory.status != Status::Active {
+                return Err(EngineError::refused(format!(
+                    "memory {id} is {}; an agent judges what is in force",
+                    memory.status
+                )));
+            }
             match verdict {
                 Verdict::Helpful => {
                     memory.confidence = (memory.confidence + HELPFUL).min(1.0);
@@ -125,6 +135,8 @@ impl Engine {
                 Verdict::Wrong | Verdict::Stale => {
                     refuse_if_protected(&memory, by_person)?;
                     memory.status = if verdict == Verdict::Wrong { Status::Retracted } else { Status::Stale };
+                    // Their verdict stands against agents and dreams, as their word would.
+                    vouch(&mut memory, by_person);
                 }
             }
             Ok(put(owner, memory))
@@ -180,9 +192,9 @@ impl Engine {
             if !matches!(memory.status, Status::Stale | Status::Retracted | Status::Superseded) {
                 return Err(EngineError::invalid(format!("memory {id} is {} already", memory.status)));
             }
-            if memory.status == Status::Retracted {
-                refuse_if_protected(&memory, by_person)?;
-            }
+            self.refuse_agent(snapshot, owner, &memory, by_person)?;
+            refuse_if_protected(&memory, by_person)?;
+            self.refuse_contradiction(snapshot, owner, &memory, by_person)?;
             if let Some(topic) = &memory.topic_key
                 && let Some(other) = snapshot.memory_by_topic(owner, &memory.scope, topic)?
             {
@@ -225,7 +237,8 @@ impl Engine {
         check_given("agent", agent.as_str())?;
         let name = safe_name(agent.as_str());
         let agent = &AgentId::new(name.clone());
-        self.change_memory(owner, id, |_, mut memory| {
+        self.change_memory(owner, id, |snapshot, mut memory| {
+            self.refuse_agent(snapshot, owner, &memory, false)?;
             let is_own = memory.scope.agent() == Some(agent)
                 || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
             if !is_own && !memory.confirmed_by.contains(&name) {
@@ -235,6 +248,44 @@ impl Engine {
             }
             Ok(put(owner, memory))
         })
+    }
+}
+
+impl Engine {
+    /// While memory is off or paused, and in an ignored project, only a person changes anything (S1.6).
+    fn refuse_agent(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        memory: &Memory,
+        by_person: bool,
+    ) -> Result<(), EngineError> {
+        if by_person {
+            return Ok(());
+        }
+        let project = memory.scope.project().map(|id| snapshot.project(owner, id)).transpose()?.flatten();
+        self.silence(owner, project.as_ref())?.map_or(Ok(()), |silence| Err(silence.refusal()))
+    }
+
+    /// An agent puts nothing into force that contradicts what a person vouches for.
+    fn refuse_contradiction(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        memory: &Memory,
+        by_person: bool,
+    ) -> Result<(), EngineError> {
+        if by_person {
+            return Ok(());
+        }
+        match self.closest(snapshot, owner, memory)? {
+            Some((known, Relation::Update)) if known.is_protected() => Err(EngineError::refused(format!(
+                "a person vouches for memory {}, which says otherwise",
+                known.id
+            ))
+            .hint("run the command yourself in a terminal")),
+            _ => Ok(()),
+        }
     }
 }
 

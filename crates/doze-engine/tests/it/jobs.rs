@@ -3,14 +3,16 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::channel;
 
-use doze_core::model::{Memory, SessionEnd, SessionKind, SessionOutcome, Status, TaskRef, Verification};
+use doze_core::model::{
+    Memory, SessionEnd, SessionKind, SessionOutcome, Status, TaskRef, Verification, WorkStatus,
+};
 use doze_engine::{
     CommitRequest, DreamRequest, Extractors, Forget, ImportRequest, ListRequest, MemoryRequest, NextJob,
-    Problem, StatusFilter, Switches, Who,
+    Problem, StatusFilter, Switches, Who, WorkRequest,
 };
 use jiff::SignedDuration;
 
-use crate::kit::{Kit, answer, long_session, prompt, reader, tool, turn};
+use crate::kit::{Kit, agent, answer, long_session, prompt, reader, tool, turn};
 
 const NOTHING: &str =
     r#"{"summary":{"request":"r","workDone":"w","outcome":"o","openItems":[]},"memories":[]}"#;
@@ -252,6 +254,190 @@ fn whoever_is_asked_is_stopped_when_extraction_is_switched_off() {
     ended.recv().unwrap().unwrap();
     worker.join().unwrap();
     assert_eq!(kit.state("s"), ("skipped".into(), "extraction was switched off while it ran".into()));
+}
+
+#[test]
+fn what_is_still_going_on_is_not_read_yet() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.jobs_by(kit.replies(NOTHING));
+    let talk = |n| CommitRequest { end: SessionEnd::Turn, ..run("talk", &cwd, n) };
+    let work = |status| WorkRequest {
+        agent: Some(agent("claude-code")),
+        reader: reader(&cwd, "claude-code"),
+        session: Some("talk".into()),
+        status: Some(status),
+        ..WorkRequest::default()
+    };
+    kit.commit(talk(1));
+    // The next turn takes half an hour; its tools are told of as they are used.
+    for _ in 0..4 {
+        kit.pass(SignedDuration::from_mins(8));
+        kit.engine.set_work(&kit.owner, &work(WorkStatus::Running)).unwrap();
+        assert_eq!(kit.run_jobs(), 0);
+    }
+    kit.pass(SignedDuration::from_mins(11));
+    assert_eq!(kit.run_jobs(), 1);
+}
+
+#[test]
+fn what_the_end_of_the_application_cuts_off_is_not_read_nor_what_waited() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.jobs_by(kit.replies(NOTHING));
+    kit.commit(CommitRequest { end: SessionEnd::Turn, ..run("talk", &cwd, 1) });
+    assert_eq!(kit.state("talk").0, "queued");
+    kit.commit(CommitRequest { end: SessionEnd::Quit, ..run("talk", &cwd, 10) });
+    kit.pass(SignedDuration::from_mins(11));
+    assert_eq!((kit.run_jobs(), kit.asked().as_str()), (0, ""));
+    assert_eq!(kit.state("talk"), ("skipped".into(), "the application quits".into()));
+    // It is taken up again, and ends as it should.
+    kit.commit(run("talk", &cwd, 20));
+    assert_eq!(kit.run_jobs(), 1);
+}
+
+#[test]
+fn a_discussion_and_an_ignored_project_are_never_read_whoever_asks() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.jobs_by(kit.replies(NOTHING));
+    let kind = Some(SessionKind::Discussion);
+    kit.commit(CommitRequest { kind, ..run("talk", &cwd, 1) });
+    let answer = kit.engine.extract_again(&kit.owner, "talk", None).unwrap();
+    assert_eq!(answer, "skipped: discussion sessions are not learned from");
+    kit.commit(run("s", &cwd, 20));
+    let ignored = |on| kit.engine.ignore_project(&kit.owner, &cwd, on).unwrap();
+    ignored(true);
+    assert_eq!((kit.run_jobs(), kit.asked().as_str()), (1, ""));
+    assert_eq!(kit.state("s"), ("skipped".into(), "the project is ignored".into()));
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap(), "skipped: the project is ignored");
+    ignored(false);
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap(), "queued");
+}
+
+/// A program that waits for a word through `go` before it replies, and says through `begun` that it runs.
+fn held(kit: &Kit, reply: &str) -> Vec<String> {
+    let (begun, go, file) = (kit.path("begun"), kit.path("go"), kit.path("held.json"));
+    for pipe in [&begun, &go] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, 0o600.into()).unwrap();
+    }
+    std::fs::write(&file, reply).unwrap();
+    let body =
+        format!("echo begun > {}; cat {} > /dev/null; cat {}", begun.display(), go.display(), file.display());
+    kit.script("held.sh", &body)
+}
+
+/// Does something while somebody is asked, and lets them reply then.
+fn meanwhile(kit: &Kit, ask: impl FnOnce() + Send, act: impl FnOnce()) {
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(ask);
+        assert_eq!(std::fs::read_to_string(kit.path("begun")).unwrap().trim(), "begun");
+        act();
+        std::fs::write(kit.path("go"), "go").unwrap();
+        asking.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_forgotten_or_read_by_another_while_somebody_is_asked_is_not_kept() {
+    let found = reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")]);
+    let forgets: [(&str, Forget); 2] =
+        [("session", Forget::Session { session: "s".into(), memories: true }), ("all", Forget::All)];
+    for (what, forget) in forgets {
+        for by_dream in [false, true] {
+            let kit = Kit::new();
+            let cwd = kit.project("shop");
+            let command = held(&kit, &found);
+            kit.switches(|switches| {
+                let who = |is_it| if is_it { Who::Command } else { Who::Off };
+                switches.extractors.jobs = who(!by_dream);
+                switches.extractors.dreams = if by_dream { Who::Command } else { Who::Rules };
+                switches.extractors.command = command;
+            });
+            kit.commit(CommitRequest {
+                end: SessionEnd::Session,
+                ..turn("s", "a", &cwd, long_session("Hi"))
+            });
+            let ask = || {
+                if by_dream {
+                    let by_hand = DreamRequest { by_hand: true, ..Default::default() };
+                    kit.engine.dream(&kit.owner, &by_hand).unwrap();
+                } else {
+                    let NextJob::Run(key) = kit.next() else { panic!("nothing to run") };
+                    kit.engine.run_job(&kit.owner, &key).unwrap();
+                }
+            };
+            meanwhile(&kit, ask, || {
+                kit.engine.forget(&kit.owner, &forget, true).unwrap();
+            });
+            assert_eq!(kit.extracted().len(), 0, "{what} {by_dream}");
+        }
+    }
+}
+
+#[test]
+fn what_a_run_taught_goes_where_its_project_went_meanwhile() {
+    for by_dream in [false, true] {
+        let kit = Kit::new();
+        let (shop, store) = (kit.project("shop"), kit.project("store"));
+        let command = held(&kit, &reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")]));
+        kit.switches(|switches| {
+            switches.extractors.jobs = if by_dream { Who::Off } else { Who::Command };
+            switches.extractors.dreams = if by_dream { Who::Command } else { Who::Rules };
+            switches.extractors.command = command;
+        });
+        kit.commit(turn("other", "a", &store, vec![prompt(1, "Hello")]));
+        kit.commit(CommitRequest { end: SessionEnd::Session, ..turn("s", "a", &shop, long_session("Hi")) });
+        let ask = || {
+            if by_dream {
+                let by_hand = DreamRequest { by_hand: true, ..Default::default() };
+                kit.engine.dream(&kit.owner, &by_hand).unwrap();
+            } else {
+                let NextJob::Run(key) = kit.next() else { panic!("nothing to run") };
+                kit.engine.run_job(&kit.owner, &key).unwrap();
+            }
+        };
+        meanwhile(&kit, ask, || {
+            kit.engine.merge_projects(&kit.owner, &shop, &store).unwrap();
+        });
+        assert!(kit.brief(&store, "a").contains("forks pool"), "{by_dream}");
+    }
+}
+
+#[test]
+fn a_job_and_a_dream_side_by_side_read_a_range_once() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let command = held(&kit, &reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")]));
+    kit.switches(|switches| {
+        switches.extractors.jobs = Who::Command;
+        switches.extractors.dreams = Who::Command;
+        switches.extractors.command = command;
+    });
+    kit.commit(CommitRequest { end: SessionEnd::Session, ..turn("s", "a", &cwd, long_session("Hi")) });
+    let ask = || {
+        let by_hand = DreamRequest { by_hand: true, ..Default::default() };
+        let dream = kit.engine.dream(&kit.owner, &by_hand).unwrap();
+        assert_eq!(dream.changes.len(), 0, "{dream:?}");
+    };
+    meanwhile(&kit, ask, || {
+        // More was said since, and the job reads all of it.
+        let more = vec![prompt(900, "And the linter?"), answer(901, "It is fine.")];
+        let command = kit.replies(&reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")]));
+        kit.switches(|switches| {
+            switches.extractors.jobs = Who::Command;
+            switches.extractors.dreams = Who::Command;
+            switches.extractors.command = command;
+        });
+        kit.commit(CommitRequest { end: SessionEnd::Session, ..turn("s", "a", &cwd, more) });
+        assert_eq!(kit.run_jobs(), 1);
+    });
+    assert_eq!(kit.extracted().len(), 1);
+    let again = CommitRequest { commit_id: Some("x".into()), ..run("s", &cwd, 900) };
+    let events = kit.engine.session(&kit.owner, "s", None).unwrap().event_count;
+    kit.commit(CommitRequest { events: Vec::new(), ..again });
+    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, events);
+    assert_eq!(kit.run_jobs(), 0, "the dream did not put the ledger back");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use doze_core::model::{Kind, MemoryId, Space, Status, Verification};
 use doze_engine::{
-    AddOutcome, EditRequest, Forget, ListRequest, MemoryRequest, Problem, Reader, StatusFilter, Verdict,
+    AddOutcome, DreamRequest, EditRequest, Forget, ListRequest, MemoryRequest, Problem, Reader, StatusFilter,
+    Switches, Verdict,
 };
 
 use crate::kit::{Kit, agent, prompt, reader, turn};
@@ -256,6 +257,70 @@ fn what_contradicts_a_person_waits_for_review() {
     assert_eq!(kit.engine.review(&kit.owner, &id, true, true).unwrap_err().problem, Problem::Invalid);
     let bank = MemoryRequest { space: Some(Space::Bank), ..at(&cwd, "b") };
     assert_eq!(kit.engine.add(&kit.owner, &bank).unwrap_err().problem, Problem::Refused);
+}
+
+#[test]
+fn no_detour_of_an_agent_leads_round_the_person() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let by_person = MemoryRequest { by_person: true, ..at(&cwd, "The staging API listens on port 5432.") };
+    kit.engine.add(&kit.owner, &by_person).unwrap();
+    let proposed = kit.engine.add(&kit.owner, &at(&cwd, "The staging API listens on port 5433.")).unwrap();
+    let proposed = proposed.memory.id;
+    let other =
+        kit.engine.add(&kit.owner, &at(&cwd, "Releases are cut from the main branch.")).unwrap().memory;
+    let condemned = kit.engine.add(&kit.owner, &at(&cwd, "Fixtures live in tests/data.")).unwrap().memory;
+    kit.engine.feedback(&kit.owner, &condemned.id, Verdict::Wrong, true).unwrap();
+    let edit =
+        EditRequest { body: Some("The staging API listens on port 5434.".to_owned()), ..Default::default() };
+    let refused = [
+        kit.engine.feedback(&kit.owner, &proposed, Verdict::Stale, false),
+        kit.engine.feedback(&kit.owner, &proposed, Verdict::Helpful, false),
+        kit.engine.reinstate(&kit.owner, &condemned.id, false),
+        kit.engine.feedback(&kit.owner, &condemned.id, Verdict::Stale, false),
+        kit.engine.edit(&kit.owner, &other.id, &edit, false),
+    ];
+    for refused in refused {
+        assert_eq!(refused.unwrap_err().problem, Problem::Refused);
+    }
+    // What an agent put out of force may come back, but not against what a person has said since.
+    let old = kit.engine.add(&kit.owner, &at(&cwd, "The nightly job starts at 3 o'clock.")).unwrap().memory;
+    kit.engine.feedback(&kit.owner, &old.id, Verdict::Stale, false).unwrap();
+    let since = MemoryRequest { by_person: true, ..at(&cwd, "The nightly job starts at 4 o'clock.") };
+    kit.engine.add(&kit.owner, &since).unwrap();
+    assert_eq!(kit.engine.reinstate(&kit.owner, &old.id, false).unwrap_err().problem, Problem::Refused);
+    assert_eq!(kit.engine.reinstate(&kit.owner, &condemned.id, true).unwrap().status, Status::Active);
+}
+
+#[test]
+fn while_memory_is_off_or_paused_only_a_person_changes_anything() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let id = kit.engine.add(&kit.owner, &at(&cwd, "Run the linter first.")).unwrap().memory.id;
+    let stale = kit.engine.add(&kit.owner, &at(&cwd, "Seeds run after the migrations.")).unwrap().memory.id;
+    kit.engine.feedback(&kit.owner, &stale, Verdict::Stale, false).unwrap();
+    let attempts = |by_person| {
+        let edit = EditRequest { body: Some("Run the linter last.".to_owned()), ..Default::default() };
+        let dream = DreamRequest { by_hand: true, ..Default::default() };
+        [
+            kit.engine.edit(&kit.owner, &id, &edit, by_person).map(|_| ()),
+            kit.engine.feedback(&kit.owner, &id, Verdict::Helpful, by_person).map(|_| ()),
+            kit.engine.reinstate(&kit.owner, &stale, by_person).map(|_| ()),
+            kit.engine.confirm(&kit.owner, &id, &"b".into()).map(|_| ()),
+            kit.engine.dream(&kit.owner, &dream).map(|_| ()),
+        ]
+    };
+    kit.engine.pause(&kit.owner, None).unwrap();
+    for refused in attempts(false) {
+        assert_eq!(refused.unwrap_err().problem, Problem::Refused);
+    }
+    kit.engine.resume(&kit.owner).unwrap();
+    kit.engine.set_switches(&kit.owner, Switches { memory_enabled: false, ..Switches::default() });
+    for refused in attempts(false) {
+        assert_eq!(refused.unwrap_err().problem, Problem::Refused);
+    }
+    let of_person = attempts(true);
+    assert!(of_person[..3].iter().all(Result::is_ok), "{of_person:?}");
 }
 
 #[test]

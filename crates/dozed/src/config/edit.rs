@@ -10,14 +10,19 @@ use toml_edit::{DocumentMut, Item, TableLike, value as toml_value};
 use super::generate::is_nested_in_key;
 use super::{ConfigError, Origin, Problem, keys, unknown};
 
-/// Sets keys in the file, which is made if it is not there. Nothing is written unless every value is right.
-pub fn set_in_file<'a>(
+/// Sets keys in the file, which is made if it is not there. Nothing is written unless every value is right, and the
+/// whole file as `check` reads it.
+pub fn set_in_file<'a, T>(
     path: &Path,
     changes: impl IntoIterator<Item = (&'a str, &'a Value)>,
-) -> Result<(), ConfigError> {
+    check: impl FnOnce(&str) -> Result<T, ConfigError>,
+) -> Result<T, ConfigError> {
     let text = super::text_of(path)?.unwrap_or_default();
     let edited = edit(path, &text, changes)?;
-    replace(path, edited.as_bytes()).map_err(|source| ConfigError::Write { path: path.to_owned(), source })
+    let checked = check(&edited)?;
+    replace(path, edited.as_bytes())
+        .map_err(|source| ConfigError::Write { path: path.to_owned(), source })?;
+    Ok(checked)
 }
 
 fn edit<'a>(

@@ -28,7 +28,7 @@ impl Live {
     ) -> Result<Self, ConfigError> {
         let names = super::KEYS.iter().flat_map(|key| key.env);
         let env = names.filter_map(|name| env(name).map(|value| ((*name).to_owned(), value))).collect();
-        let config = read(&path, &flags, &env)?;
+        let config = load(&path, super::text_of(&path)?.as_deref(), &flags, &env)?;
         Ok(Self { path, flags, env, current: RwLock::new(Arc::new(config)), changing: Mutex::new(()) })
     }
 
@@ -42,21 +42,20 @@ impl Live {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the file again. When it is wrong the old configuration stays in force.
-    pub fn reload(&self) -> Result<Arc<Config>, ConfigError> {
+    /// Reads the file again; `obey` puts it in force. When it is wrong the old configuration stays.
+    pub fn reload(&self, obey: impl FnOnce(&Config)) -> Result<Arc<Config>, ConfigError> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.read_again()
+        let config = self.parse(super::text_of(&self.path)?.as_deref())?;
+        Ok(self.put_in_force(config, obey))
     }
 
-    fn read_again(&self) -> Result<Arc<Config>, ConfigError> {
-        let config = Arc::new(read(&self.path, &self.flags, &self.env)?);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&config);
-        Ok(config)
-    }
-
-    /// Sets keys in the file and puts them in force. A key that a variable or the command line decides is refused: it
-    /// would not be in force.
-    pub fn set(&self, changes: &BTreeMap<String, Value>) -> Result<Arc<Config>, ConfigError> {
+    /// Sets keys in the file; `obey` puts them in force. A key that a variable or the command line decides is refused:
+    /// it would not be in force. Nothing is written when the file as a whole would be wrong.
+    pub fn set(
+        &self,
+        changes: &BTreeMap<String, Value>,
+        obey: impl FnOnce(&Config),
+    ) -> Result<Arc<Config>, ConfigError> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.current();
         for key in changes.keys() {
@@ -64,20 +63,28 @@ impl Live {
                 return Err(ConfigError::Overridden { key: key.clone(), origin: origin.clone() });
             }
         }
-        set_in_file(&self.path, changes.iter().map(|(key, value)| (key.as_str(), value)))?;
-        self.read_again()
+        let changes = changes.iter().map(|(key, value)| (key.as_str(), value));
+        let config = set_in_file(&self.path, changes, |text| self.parse(Some(text)))?;
+        Ok(self.put_in_force(config, obey))
+    }
+
+    fn parse(&self, text: Option<&str>) -> Result<Config, ConfigError> {
+        load(&self.path, text, &self.flags, &self.env)
+    }
+
+    fn put_in_force(&self, config: Config, obey: impl FnOnce(&Config)) -> Arc<Config> {
+        obey(&config);
+        let config = Arc::new(config);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&config);
+        config
     }
 }
 
-fn read(
+fn load(
     path: &Path,
+    text: Option<&str>,
     flags: &BTreeMap<String, String>,
     env: &BTreeMap<String, String>,
 ) -> Result<Config, ConfigError> {
-    let text = super::text_of(path)?;
-    Config::load(&Sources {
-        flags,
-        env: &|name| env.get(name).cloned(),
-        file: text.as_deref().map(|text| (path, text)),
-    })
+    Config::load(&Sources { flags, env: &|name| env.get(name).cloned(), file: text.map(|text| (path, text)) })
 }

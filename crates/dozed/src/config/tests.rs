@@ -198,7 +198,7 @@ fn the_generated_files_have_not_drifted() {
 fn setting_a_key_keeps_comments_and_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sub/doze.toml");
-    let set = |key: &str, value: Value| set_in_file(&path, [(key, &value)]);
+    let set = |key: &str, value: Value| set_in_file(&path, [(key, &value)], |_| Ok(()));
     set("memory.enabled", json!(false)).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "[memory]\nenabled = false\n");
 
@@ -240,7 +240,7 @@ fn a_link_to_the_file_stays_a_link() {
     let (real, link) = (dir.path().join("real.toml"), dir.path().join("doze.toml"));
     fs::write(&real, "").unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    set_in_file(&link, [("dream.enabled", &json!(false))]).unwrap();
+    set_in_file(&link, [("dream.enabled", &json!(false))], |_| Ok(())).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("enabled = false"));
 }
@@ -252,17 +252,34 @@ fn a_change_is_in_force_at_once_and_a_broken_file_changes_nothing() {
     let env = |name: &str| (name == "DOZE_EMBEDDER").then(|| "off".to_owned());
     let live = Live::load(path.clone(), BTreeMap::new(), &env).unwrap();
     assert_eq!(live.current().settings().embedder, "off");
-    let set = |key: &str, value: Value| live.set(&BTreeMap::from([(key.to_owned(), value)]));
+    let set = |key: &str, value: Value| live.set(&BTreeMap::from([(key.to_owned(), value)]), |_| ());
     assert!(!set("dream.enabled", json!(false)).unwrap().settings().dream_enabled);
     assert!(!live.current().settings().dream_enabled);
     let error = set("embedder", json!("builtin")).unwrap_err();
     assert_eq!(error.to_string(), "embedder is set by $DOZE_EMBEDDER, which is stronger than the file");
 
     fs::write(&path, "dream.enabled = 3").unwrap();
-    assert!(live.reload().is_err());
+    assert!(live.reload(|_| ()).is_err());
     assert!(!live.current().settings().dream_enabled);
     fs::write(&path, "").unwrap();
-    assert!(live.reload().unwrap().settings().dream_enabled);
+    assert!(live.reload(|_| ()).unwrap().settings().dream_enabled);
+}
+
+#[test]
+fn nothing_is_written_that_would_leave_the_whole_file_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("doze.toml");
+    let live = Live::load(path.clone(), BTreeMap::new(), &|_| None).unwrap();
+    let set = |key: &str, value: &str| live.set(&BTreeMap::from([(key.to_owned(), json!(value))]), |_| ());
+    let error = set("embedder.url", "https://h/m.tar.gz").unwrap_err().to_string();
+    assert!(error.ends_with("set embedder.sha256 first"), "{error}");
+    set("embedder.sha256", "abc").unwrap_err();
+    assert!(!path.exists());
+    set("log.level", "warn").unwrap();
+    set("embedder.sha256", &"a1".repeat(32)).unwrap();
+    set("embedder.url", "https://h/m.tar.gz").unwrap();
+    set("embedder.sha256", "").unwrap_err();
+    assert!(live.reload(|_| ()).unwrap().settings().embedder_url.is_some());
 }
 
 #[test]
@@ -279,12 +296,16 @@ fn changes_at_the_same_time_all_stay() {
         ("log.level", json!("warn")),
         ("history.max_age_days", json!(7)),
     ];
+    // Whoever obeys is told of them in the order in which they are in force.
+    let obeyed = std::sync::Mutex::new(None);
+    let obey = |config: &Config| *obeyed.lock().unwrap() = Some(config.answer());
     std::thread::scope(|scope| {
         for (key, value) in &changes {
-            scope.spawn(|| live.set(&BTreeMap::from([((*key).to_owned(), value.clone())])).unwrap());
+            scope.spawn(|| live.set(&BTreeMap::from([((*key).to_owned(), value.clone())]), obey).unwrap());
         }
     });
-    live.reload().unwrap();
+    assert_eq!(obeyed.lock().unwrap().take(), Some(live.current().answer()));
+    live.reload(|_| ()).unwrap();
     for (key, value) in changes {
         assert_eq!(shown(&live.current(), key).0, value, "{key}");
     }
@@ -308,8 +329,10 @@ fn a_file_that_is_no_file_is_told_and_not_waited_for() {
         fs::remove_file(&path).unwrap();
         make();
         for error in [
-            live.reload().map(drop).unwrap_err(),
-            live.set(&BTreeMap::from([("dream.enabled".to_owned(), json!(true))])).map(drop).unwrap_err(),
+            live.reload(|_| ()).map(drop).unwrap_err(),
+            live.set(&BTreeMap::from([("dream.enabled".to_owned(), json!(true))]), |_| ())
+                .map(drop)
+                .unwrap_err(),
             Live::load(path.clone(), BTreeMap::new(), &|_| None).map(drop).unwrap_err(),
         ] {
             let error = crate::StartError::from(error);

@@ -167,9 +167,10 @@ impl Process for Around {
         if set.is_empty() {
             return Ok(self.config.current().answer());
         }
-        let config =
-            self.config.set(set).map_err(|error| WireError::invalid("set", doze_engine::chain(&error)))?;
-        self.parts.apply(&config.settings());
+        let config = self
+            .config
+            .set(set, |config| self.parts.apply(&config.settings()))
+            .map_err(|error| WireError::invalid("set", doze_engine::chain(&error)))?;
         Ok(config.answer())
     }
 

@@ -1,5 +1,6 @@
 //! The thread that dreams: asks the engine whether it is time, sweeps, and sleeps until it is worth asking again.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use doze_core::model::OwnerId;
 use doze_engine::{DreamRequest, DreamVerdict, Engine};
 use jiff::Timestamp;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::cron::Clock;
 
@@ -130,7 +131,13 @@ impl Loop {
 
     fn sweep(&self) {
         let started = self.engine.now();
-        match self.engine.dream(&self.owner, &DreamRequest::default()) {
+        let dreamt =
+            catch_unwind(AssertUnwindSafe(|| self.engine.dream(&self.owner, &DreamRequest::default())));
+        let Ok(dreamt) = dreamt else {
+            error!("A dream broke off, which is a defect of doze");
+            return self.note_failure(started);
+        };
+        match dreamt {
             Ok(dream) => {
                 info!(
                     id = dream.id.as_str(),
@@ -141,10 +148,14 @@ impl Loop {
             }
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "A dream broke off");
-                if let Err(error) = self.engine.note_failed_dream(&self.owner, started) {
-                    warn!(error = %doze_engine::chain(&error), "The failed dream was not noted");
-                }
+                self.note_failure(started);
             }
+        }
+    }
+
+    fn note_failure(&self, started: Timestamp) {
+        if let Err(error) = self.engine.note_failed_dream(&self.owner, started) {
+            warn!(error = %doze_engine::chain(&error), "The failed dream was not noted");
         }
     }
 }
