@@ -88,6 +88,26 @@ fn a_room_uses_only_the_rooms_below_it() {
     }
 }
 
+/// Places where a test may end a sweep, and disks that fail, are for tests.
+#[test]
+fn no_program_that_is_built_for_use_can_be_told_to_break_off() {
+    let mut turned_on = 0;
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
+        let mut section = "";
+        for line in manifest.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('[') {
+                section = line;
+            } else if line.contains("test-faults") {
+                let is_declared = section == "[features]" && line == "test-faults = []";
+                assert!(is_declared || section == "[dev-dependencies]", "{section} turns it on: {line}");
+                turned_on += 1;
+            }
+        }
+    }
+    assert!(turned_on >= 3, "the feature has another name now");
+}
+
 #[test]
 fn the_ground_floor_touches_nothing_outside() {
     for (path, source) in sources(&["crates/doze-core/src"]) {

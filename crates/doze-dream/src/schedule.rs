@@ -31,6 +31,8 @@ pub struct State {
     pub failed: u32,
     /// Sweeps in a row that found nothing to do.
     pub empty: u32,
+    /// A sweep broke off with the process and is to be gone on with as soon as the daemon has settled.
+    pub broke_off: bool,
     /// An agent is at work.
     pub busy: bool,
     /// Times in a row that a due sweep met a busy agent.
@@ -80,11 +82,14 @@ pub fn decide(state: &State, now: Timestamp) -> Verdict {
 
 /// The due time: interval and jitter after the last run, longer after failures, never before the initial delay. A
 /// last run that lies ahead was told by a clock that has been put back since and counts as none; and nothing is ever
-/// due later than one (backed-off) interval from now.
+/// due later than one (backed-off) interval from now. One that broke off with the process waits for the initial delay alone.
 pub fn due(state: &State, now: Timestamp) -> Timestamp {
     let pause = pause(state);
     let started_at = state.started_at.min(now);
     let after_start = later(started_at, INITIAL_DELAY).unwrap_or(now);
+    if state.broke_off {
+        return after_start;
+    }
     let after_last =
         state.last_run.filter(|last| *last <= now).and_then(|last| later(last, pause)).unwrap_or(after_start);
     after_last.max(after_start).min(later(now, pause.max(INITIAL_DELAY)).unwrap_or(now))
@@ -101,6 +106,7 @@ fn pause(state: &State) -> SignedDuration {
 fn why_later(state: &State, left: SignedDuration) -> String {
     let left = in_words(left);
     match (state.last_run, state.failed, state.empty) {
+        _ if state.broke_off => format!("a sweep broke off; it goes on in {left}"),
         (None, ..) => format!("the daemon has just started; the first sweep is in {left}"),
         (_, failed, _) if failed >= PATIENCE => {
             format!("the last {failed} sweeps failed; the next one is in {left}")
@@ -147,6 +153,7 @@ mod tests {
             last_run: last_run_hours_ago.map(|ago| now() - hours(ago)),
             failed: 0,
             empty: 0,
+            broke_off: false,
             busy: false,
             busy_times: 0,
             paused_until: None,
@@ -172,6 +179,15 @@ mod tests {
             (state(Some(1)), "the next sweep is in 3 h"),
             (fresh, "the daemon has just started; the first sweep is in 1 min"),
             (State { last_run: Some(now() - hours(50)), ..fresh }, "the next sweep is in 1 min"),
+            (
+                State { broke_off: true, last_run: Some(now() - hours(1)), failed: 3, ..fresh },
+                "a sweep broke off; it goes on in 1 min",
+            ),
+            (State { broke_off: true, ..state(Some(1)) }, "runs"),
+            (
+                State { broke_off: true, busy: true, ..state(Some(1)) },
+                "an agent is at work; the sweep waits for a quiet moment",
+            ),
             (State { enabled: false, ..state(None) }, "dreaming is off for this mode (dream.enabled)"),
             (
                 State { busy: true, ..state(Some(5)) },

@@ -45,6 +45,8 @@ pub use commit::{
 pub use doze_dream::schedule::Verdict as DreamVerdict;
 pub use doze_extract::{Api, Key};
 pub use doze_search::FetchedModel;
+#[cfg(feature = "test-faults")]
+pub use dream::breaks;
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
 pub use error::{EngineError, Problem, chain};
 pub use files::read_text;
@@ -164,6 +166,8 @@ struct Inner {
     bell: jobs::Bell,
     started_at: Timestamp,
     activity: Mutex<Timestamp>,
+    /// When this process last began a sweep.
+    attempted: Mutex<Option<Timestamp>>,
 }
 
 impl Engine {
@@ -177,6 +181,20 @@ impl Engine {
             )
             .caused_by(error)
         })?;
+        Self::on(store, options, environment)
+    }
+
+    /// An engine on a store that a test has opened, on a disk that fails.
+    #[cfg(feature = "test-faults")]
+    pub fn open_on(
+        store: Store,
+        options: Options,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, EngineError> {
+        Self::on(store, options, environment)
+    }
+
+    fn on(store: Store, options: Options, environment: Arc<dyn Environment>) -> Result<Self, EngineError> {
         let index = index::Index::start(&options, store.clone())?;
         let now = environment.now();
         let inner = Inner {
@@ -192,6 +210,7 @@ impl Engine {
             started_at: now,
             // A start is nobody at work.
             activity: Mutex::new(Timestamp::UNIX_EPOCH),
+            attempted: Mutex::new(None),
         };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -193,6 +193,8 @@ pub struct DreamStatus {
     pub running: bool,
     /// Sessions that wait to be read.
     pub waiting: u64,
+    /// Where the last sweep broke off, if it did, in one sentence.
+    pub broke_off: Option<String>,
 }
 
 #[cfg(test)]

@@ -293,6 +293,9 @@ fn status(screen: &mut Screen<'_>, state: &DreamStatus, now: Timestamp) -> io::R
     screen.line(format!("last     {}", one_line(&last)))?;
     screen.line(format!("next     {}", one_line(&next)))?;
     screen.line(format!("waiting  {}", count(state.waiting, "session")))?;
+    if let Some(broke_off) = &state.broke_off {
+        screen.line(format!("broken   {}", one_line(broke_off)))?;
+    }
     if let Some(why_not) = &state.why_not {
         screen.line(format!("why not  {}", one_line(why_not)))?;
     }

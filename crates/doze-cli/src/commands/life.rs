@@ -231,6 +231,10 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
             Some(budget) => format!(" {} of {budget} calls today", extraction.calls_today),
             None => format!(" {} today", count(extraction.calls_today, "call")),
         };
+        let spent = match extraction.unreadable_today {
+            0 => spent,
+            unreadable => format!("{spent}, {} could not be read", count(unreadable, "reply")),
+        };
         let spent = if extraction.extractor == "rules" { "" } else { &spent };
         screen.line(format!("  {}{}", one_line(&extraction.sentence), screen.dim(spent)))?;
     }
@@ -271,14 +275,19 @@ mod tests {
     fn who_summarises_and_what_it_cost_is_told_where_somebody_does() {
         let mut status = well();
         status["extraction"] = json!({"extractor": "claude", "sentence": "Every run is summarised by claude.",
-                                      "calls_today": 3, "budget": 200});
+                                      "calls_today": 3, "budget": 200, "unreadable_today": 2});
         status["queue"] = json!({"failed": 1});
         let (text, _) = drawn(status);
         assert!(
             text.starts_with("1 run not extracted today; the log says why, and doze extract SESSION"),
             "{text}"
         );
-        assert!(text.ends_with("\n  Every run is summarised by claude. 3 of 200 calls today\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "\n  Every run is summarised by claude. 3 of 200 calls today, 2 replies could not be read\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

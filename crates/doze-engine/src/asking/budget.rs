@@ -22,6 +22,8 @@ pub struct Usage {
     pub tokens: u64,
     /// Run-end jobs that failed.
     pub failed: u64,
+    /// Replies that could not be read.
+    pub unreadable: u64,
 }
 
 impl Engine {
@@ -59,11 +61,18 @@ impl Engine {
         })
     }
 
-    /// Counts what an answer cost.
-    pub(super) fn add_tokens(&self, owner: &OwnerId, tokens: u64) -> Result<(), EngineError> {
+    /// Counts what an answer cost, and whether it could be read.
+    pub(super) fn count_answer(
+        &self,
+        owner: &OwnerId,
+        tokens: u64,
+        is_readable: bool,
+    ) -> Result<(), EngineError> {
         self.decide("the budget keeps changing", |snapshot| {
-            let set =
-                self.counted(snapshot, owner, |usage| usage.tokens = usage.tokens.saturating_add(tokens))?;
+            let set = self.counted(snapshot, owner, |usage| {
+                usage.tokens = usage.tokens.saturating_add(tokens);
+                usage.unreadable = usage.unreadable.saturating_add(u64::from(!is_readable));
+            })?;
             Ok((set, ()))
         })
     }

@@ -301,11 +301,9 @@ impl Engine {
             // What a program says may quote what it was given.
             Err(failure) => return Ok(Err(Unanswered::Failed(hidden(&chain(&failure))))),
         };
-        self.add_tokens(owner, answer.tokens)?;
-        Ok(match reply::parse(&answer.text) {
-            Ok(reply) => Ok(replied(reply)),
-            Err(_) => Err(Unanswered::Unparsable),
-        })
+        let reply = reply::parse(&answer.text);
+        self.count_answer(owner, answer.tokens, reply.is_ok())?;
+        Ok(reply.map(replied).map_err(|_| Unanswered::Unparsable))
     }
 }
 

@@ -3,8 +3,14 @@
 //! The decisions are `doze-dream`'s; this module reads what they need, keeps what each session yielded as soon as it
 //! is extracted, and applies the plan with its journal as one change set.
 
+#[cfg(feature = "test-faults")]
+pub mod breaks;
+#[cfg(not(feature = "test-faults"))]
+mod breaks;
+mod choosing;
 mod journal;
 mod reading;
+mod running;
 mod state;
 mod sweep;
 
@@ -17,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{Engine, EngineError, lock};
 pub use journal::Undone;
 pub(crate) use reading::followed;
+use running::Running;
 pub(crate) use state::{checkpointed, session_record};
 pub(crate) use sweep::last_states;
 
@@ -77,6 +84,8 @@ pub struct DreamStatus {
     pub running: bool,
     /// Sessions that wait for a sweep.
     pub waiting: u64,
+    /// Where the last sweep broke off, if it did, and what comes of it, in one sentence.
+    pub broke_off: Option<String>,
 }
 
 impl Engine {
@@ -91,8 +100,12 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
         let now = self.now();
+        let attempted = *lock(&self.inner.attempted);
+        let left = self.broken_off(&snapshot, owner)?;
+        // A process that has dreamt since its start goes on at the usual pace: it was no crash that broke the sweep off.
+        let resumes = attempted.is_none() && left.as_ref().is_some_and(Running::is_resumed_soon);
         let wants_clock = switches.schedule.by_clock;
-        if wants_clock && !clock_due {
+        if wants_clock && !clock_due && !resumes {
             let why_not = "dream.cron says when the next sweep runs".to_owned();
             return Ok(Verdict::Wait { until: None, why_not, busy: false });
         }
@@ -101,8 +114,14 @@ impl Engine {
                 enabled: switches.schedule.enabled && switches.memory_enabled,
                 interval: switches.schedule.interval,
                 started_at: self.inner.started_at,
-                last_run: state.last_run.filter(|_| !wants_clock),
-                failed: state.failed,
+                // What could not be noted counts too, or a full disk would have it tried all the time.
+                last_run: state
+                    .last_run
+                    .max(attempted)
+                    .max(left.as_ref().map(|left| left.started_at))
+                    .filter(|_| !wants_clock),
+                failed: state.failed.max(left.as_ref().map_or(0, |left| left.attempts)),
+                broke_off: resumes,
                 empty: state.empty,
                 busy: self.is_busy(owner)?,
                 busy_times,
@@ -132,11 +151,12 @@ impl Engine {
             last_id: snapshot.dreams(owner, 1)?.into_iter().next().map(|dream| dream.id),
             running,
             waiting,
+            broke_off: self.broken_off(&snapshot, owner)?.map(|left| left.told()),
         })
     }
 
     /// The right to change memories as a dream does, which nobody else has meanwhile. A sweep that panicked has given it up.
-    fn alone(&self) -> Option<MutexGuard<'_, ()>> {
+    pub(super) fn alone(&self) -> Option<MutexGuard<'_, ()>> {
         match self.inner.dreaming.try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

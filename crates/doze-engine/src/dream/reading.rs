@@ -7,6 +7,7 @@ use doze_dream::{
 use doze_extract::Extractor;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 
+use super::breaks::{Break, reach};
 use super::state::{Kept, Yielded, session_record};
 use crate::asking::{Asked, Unanswered};
 use crate::jobs::never_read;
@@ -33,8 +34,6 @@ pub(crate) fn followed(scope: &Scope, before: &Session, now: &Session) -> Option
 /// How reading a session ended.
 pub(super) enum Read {
     Reading(Box<Reading>),
-    /// Somebody replied what cannot be read: it counts as read, and yields nothing.
-    Unreadable(Box<Reading>),
     /// Nobody read it; a failure that `counts` makes the next try wait longer each time.
     Retry {
         reason: String,
@@ -72,7 +71,8 @@ impl Engine {
             let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(Read::Gone) };
             let kept = snapshot.aux(owner, Family::Candidates, &record)?;
             let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto == session.event_count) {
+            // What came after it was kept is for a later sweep: one range is read once (`R10`).
+            if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto <= session.event_count) {
                 return Ok(Read::Reading(Box::new(Reading { session, asked, yielded })));
             }
             let events = self.newest_events(&snapshot, owner, &choice.key, from..session.event_count)?;
@@ -86,6 +86,7 @@ impl Engine {
                 Ok(found) => found,
                 Err(retry) => return Ok(retry),
             };
+            reach(Break::Answered);
             let yielded = self.yielded(&snapshot, owner, from, &found)?;
             if !dry_run {
                 let set = ChangeSet::new(owner.clone())
@@ -99,8 +100,8 @@ impl Engine {
                     Err(error) => return Err(error.into()),
                 }
             }
-            let reading = Box::new(Reading { session, asked, yielded });
-            return Ok(if found.is_unreadable { Read::Unreadable(reading) } else { Read::Reading(reading) });
+            reach(Break::Kept);
+            return Ok(Read::Reading(Box::new(Reading { session, asked, yielded })));
         }
         Ok(Read::Retry { reason: "the session keeps changing".to_owned(), counts: true })
     }
@@ -147,6 +148,7 @@ impl Engine {
         if digest.trim().is_empty() {
             return Ok(Ok(found));
         }
+        reach(Break::Digested);
         let gave_up = || self.is_closing() || !self.switches().memory_enabled;
         let retry = |reason: String, counts: bool| Ok(Err(Read::Retry { reason, counts }));
         match self.ask(owner, extractor, session, &digest, &gave_up)? {
@@ -179,7 +181,13 @@ impl Engine {
                 kept.push(candidate.into());
             }
         }
-        Ok(Yielded { from, upto: found.upto, rounds: found.rounds, candidates: kept })
+        Ok(Yielded {
+            from,
+            upto: found.upto,
+            rounds: found.rounds,
+            candidates: kept,
+            is_unreadable: found.is_unreadable,
+        })
     }
 
     /// What of the readings still holds, each in the project its session is in by now: a session that was forgotten or read

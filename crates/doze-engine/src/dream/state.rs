@@ -56,6 +56,9 @@ pub(super) struct Yielded {
     pub(super) upto: u64,
     pub(super) rounds: u64,
     pub(super) candidates: Vec<Kept>,
+    /// Somebody replied what cannot be read: the events count as read, and yield nothing.
+    #[serde(default)]
+    pub(super) is_unreadable: bool,
 }
 
 /// A candidate as it is kept.

@@ -1,21 +1,22 @@
-//! One sweep: choose, extract, plan, apply.
+//! One sweep: choose, read each session and keep what it yields, plan, apply. Each step is on record (`running`), so
+//! that a sweep which breaks off anywhere is gone on with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{
     Dream, DreamId, DreamResult, DreamedSession, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
-    SessionKey, SessionOutcome,
+    SessionOutcome,
 };
 use doze_core::{redact, text};
-use doze_dream::{
-    Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, TakenBack, choose, plan, retry_after, taken_back,
-};
+use doze_dream::{Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, TakenBack, plan, taken_back};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::DreamRequest;
+use super::breaks::{Break, reach};
 use super::reading::{Read, Reading};
-use super::state::{SWEEP_STATE, checkpointed, is_in, session_record};
+use super::running::{RUNNING, Running, Step};
+use super::state::{SWEEP_STATE, checkpointed, session_record};
 use crate::clock::day_of;
 use crate::{Engine, EngineError, Problem, encoded};
 
@@ -26,8 +27,6 @@ const MAX_SKIPPED_TOLD: usize = 20;
 /// Findings left alone that a journal lists, and characters of their titles.
 const MAX_LEFT_ALONE_TOLD: usize = 50;
 const MAX_TITLE_TOLD: usize = 120;
-/// Longer ago than any session.
-const EVER_DAYS: u32 = 3650;
 /// Dreams the journal keeps.
 const MAX_DREAMS: usize = 500;
 
@@ -40,19 +39,57 @@ impl Engine {
         if let Some(silence) = self.silence(owner, None)? {
             return Err(silence.refusal());
         }
-        let started_at = self.now();
         let project = request.project.as_deref().map(|name| self.find_project(owner, name)).transpose()?;
         let project = project.map(|project| project.id);
         let modes = match request.mode {
             Some(mode) => vec![mode],
             None => self.switches().schedule.modes,
         };
+        let (mut running, left) = self.begin(owner, request)?;
+        reach(Break::Begun);
         let chosen = self.chosen(owner, &modes, project.as_ref(), request)?;
-        let hint = if chosen.is_empty() && request.by_hand {
+        reach(Break::Chosen);
+        let hint = if let Some(left) = left {
+            format!("; it goes on with what one kept that broke off at {}", left.started_at)
+        } else if chosen.is_empty() && request.by_hand {
             self.too_old(owner, project.as_ref(), request)?
         } else {
             String::new()
         };
+        let (sessions, readings) = self.read_chosen(owner, chosen, request, &mut running)?;
+        running.step = Step::Planning;
+        self.note_running(owner, &running)?;
+        let mode =
+            readings.first().map(|reading| reading.session.mode).or(request.mode).unwrap_or(Mode::Code);
+        let dream = Dream {
+            id: DreamId::new(self.new_id()),
+            owner: owner.clone(),
+            mode,
+            dry_run: request.dry_run,
+            started_at: running.started_at,
+            ended_at: running.started_at,
+            result: DreamResult::Nothing,
+            reason: hint,
+            sessions,
+            changes: Vec::new(),
+            left_alone: Vec::new(),
+            undone_at: None,
+            undo_left: Vec::new(),
+        };
+        self.finish(owner, dream, &readings, project.as_ref())
+    }
+
+    /// Reads the chosen sessions one after another, each kept before the next is begun. Answers what became of each,
+    /// and what those yielded that were read.
+    fn read_chosen(
+        &self,
+        owner: &OwnerId,
+        chosen: Vec<Choice>,
+        request: &DreamRequest,
+        running: &mut Running,
+    ) -> Result<(Vec<DreamedSession>, Vec<Reading>), EngineError> {
+        let is_read = |choice: &&Choice| matches!(choice.outcome, ChoiceOutcome::Read { .. });
+        running.chosen = chosen.iter().filter(is_read).count() as u64;
         let mut sessions = Vec::new();
         let mut readings = Vec::new();
         let (mut skipped, mut told) = (0, Vec::new());
@@ -68,29 +105,30 @@ impl Engine {
                     }
                 }
                 ChoiceOutcome::Read { from_ordinal } => {
+                    let key = &choice.key;
+                    running.step =
+                        Step::Reading { harness: key.harness.clone(), session: key.session.clone() };
+                    self.note_running(owner, running)?;
                     // One session that cannot be read does not hold up the others.
                     let read = self.read(owner, &choice, from_ordinal, request.dry_run).unwrap_or_else(|error| {
                         tracing::warn!(error = %crate::chain(&error), "a session could not be read for a dream");
                         Read::Retry { reason: error.message, counts: true }
                     });
+                    running.read += 1;
                     match read {
                         Read::Gone => {}
                         Read::Retry { reason, counts } => {
-                            if counts {
-                                self.note_failure(owner, &choice, request.dry_run)?;
+                            if counts && !request.dry_run {
+                                self.note_failure(owner, &choice.key)?;
                             }
                             sessions.push(dreamed(&choice, SessionOutcome::Retry, &reason));
                         }
-                        Read::Unreadable(reading) => {
-                            sessions.push(dreamed(
-                                &choice,
-                                SessionOutcome::Skipped,
-                                "the reply could not be read",
-                            ));
-                            readings.push(*reading);
-                        }
                         Read::Reading(reading) => {
-                            let (outcome, reason) = match reading.yielded.candidates.is_empty() {
+                            let yielded = &reading.yielded;
+                            let (outcome, reason) = match yielded.candidates.is_empty() {
+                                _ if yielded.is_unreadable => {
+                                    (SessionOutcome::Skipped, "the reply could not be read")
+                                }
                                 true => (SessionOutcome::Empty, "nothing in it is worth keeping"),
                                 false => (SessionOutcome::Extracted, ""),
                             };
@@ -105,122 +143,7 @@ impl Engine {
             self.note_told(owner, &told)?;
         }
         sessions.sort_by_key(|session| session.outcome == SessionOutcome::Skipped);
-        let mode =
-            readings.first().map(|reading| reading.session.mode).or(request.mode).unwrap_or(Mode::Code);
-        let dream = Dream {
-            id: DreamId::new(self.new_id()),
-            owner: owner.clone(),
-            mode,
-            dry_run: request.dry_run,
-            started_at,
-            ended_at: started_at,
-            result: DreamResult::Nothing,
-            reason: hint,
-            sessions,
-            changes: Vec::new(),
-            left_alone: Vec::new(),
-            undone_at: None,
-            undo_left: Vec::new(),
-        };
-        self.finish(owner, dream, &readings, project.as_ref())
-    }
-
-    /// What to say of unread sessions that are older than a sweep looks back.
-    fn too_old(
-        &self,
-        owner: &OwnerId,
-        project: Option<&ProjectId>,
-        request: &DreamRequest,
-    ) -> Result<String, EngineError> {
-        let days = request.max_age_days.unwrap_or(Caps::default().max_age_days);
-        let snapshot = self.store().snapshot()?;
-        let states = self.session_states(&snapshot, owner, EVER_DAYS)?;
-        let older = states
-            .iter()
-            .filter(|state| is_in(&state.session, project) && state.done_rounds < state.session.rounds)
-            .filter(|state| {
-                let age = self.now().duration_since(state.session.last_event_at);
-                age > SignedDuration::from_hours(24 * i64::from(days))
-            })
-            .count();
-        if older == 0 {
-            return Ok(String::new());
-        }
-        let sessions = text::count(older as u64, "unread session");
-        Ok(format!("; older than {days} days: {sessions}, read with  doze dream --max-age {EVER_DAYS}"))
-    }
-
-    fn chosen(
-        &self,
-        owner: &OwnerId,
-        modes: &[Mode],
-        project: Option<&ProjectId>,
-        request: &DreamRequest,
-    ) -> Result<Vec<Choice>, EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let ignored: BTreeSet<ProjectId> = snapshot
-            .projects(owner)?
-            .into_iter()
-            .filter(|project| project.ignored)
-            .map(|project| project.id)
-            .collect();
-        let mut caps = Caps::default();
-        caps.max_age_days = request.max_age_days.unwrap_or(caps.max_age_days);
-        let mut states = self.session_states(&snapshot, owner, caps.max_age_days)?;
-        states.retain(|state| {
-            is_in(&state.session, project)
-                && state.session.project.as_ref().is_none_or(|project| !ignored.contains(project))
-        });
-        let mut choices = Vec::new();
-        for mode in modes {
-            choices.extend(choose(&states, *mode, self.now(), &caps, request.by_hand));
-        }
-        Ok(choices)
-    }
-
-    /// Sessions that were told as left out, so that the next sweep does not tell them again.
-    fn note_told(&self, owner: &OwnerId, told: &[SessionKey]) -> Result<(), EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let mut set = ChangeSet::new(owner.clone());
-        for key in told {
-            let Some(session) = snapshot.session(owner, key)? else { continue };
-            let mut checkpoint = self.dreamt(&snapshot, owner, key)?;
-            checkpoint.told_events = session.event_count;
-            let record = session_record(key, self.dream_ledger(key));
-            set = set.expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, record.clone()))?.put_aux(
-                Family::Checkpoint,
-                record,
-                encoded(&checkpoint)?,
-            );
-        }
-        if set.changes.is_empty() {
-            return Ok(());
-        }
-        self.noted(set)
-    }
-
-    /// One session that cannot be read does not hold up the others; from the third time on it waits longer.
-    fn note_failure(&self, owner: &OwnerId, choice: &Choice, dry_run: bool) -> Result<(), EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let mut checkpoint = self.dreamt(&snapshot, owner, &choice.key)?;
-        checkpoint.failures = checkpoint.failures.saturating_add(1);
-        checkpoint.next_try_after = retry_after(checkpoint.failures, self.now());
-        if dry_run {
-            return Ok(());
-        }
-        let record = session_record(&choice.key, self.dream_ledger(&choice.key));
-        let set = ChangeSet::new(owner.clone())
-            .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, record.clone()))?
-            .put_aux(Family::Checkpoint, record, encoded(&checkpoint)?);
-        self.noted(set)
-    }
-
-    /// Writes a note in the ledger. Where a job has read the session meanwhile there is nothing to note.
-    fn noted(&self, set: ChangeSet) -> Result<(), EngineError> {
-        match self.store().apply(set) {
-            Ok(_) | Err(ApplyError::Conflict { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok((sessions, readings))
     }
 
     /// Plans on a snapshot and applies plan, journal and checkpoints as one change set. A record that changed
@@ -253,6 +176,7 @@ impl Engine {
             if dream.dry_run {
                 return Ok(dream);
             }
+            reach(Break::Planned);
             let mut set = ChangeSet::new(owner.clone());
             for scope in &scopes {
                 let subject = Subject::Scope(scope.clone());
@@ -273,12 +197,16 @@ impl Engine {
             }
             note(&mut state, &dream, &made, self.random());
             set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
+            set = set.delete_aux(Family::Setting, RUNNING);
             for old in journal.into_iter().skip(MAX_DREAMS - 1) {
                 set = set.delete_dream(old.id);
             }
             drop(snapshot);
             match self.store().apply(set) {
-                Ok(_) => return Ok(dream),
+                Ok(_) => {
+                    reach(Break::Applied);
+                    return Ok(dream);
+                }
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

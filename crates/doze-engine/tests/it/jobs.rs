@@ -1,6 +1,5 @@
 //! Run-end jobs and dreams that ask somebody, with a script in the place of a model.
 
-use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::channel;
 
 use doze_core::model::{
@@ -8,49 +7,20 @@ use doze_core::model::{
 };
 use doze_engine::{
     CommitRequest, DreamRequest, Extractors, Forget, ImportRequest, ListRequest, MemoryRequest, NextJob,
-    Problem, StatusFilter, Switches, Who, WorkRequest,
+    Problem, StatusFilter, Who, WorkRequest,
 };
 use jiff::SignedDuration;
 
-use crate::kit::{Kit, agent, answer, long_session, prompt, reader, tool, turn};
+use crate::kit::{Kit, agent, answer, long_session, memory, prompt, reader, reply, tool, turn};
 
 const NOTHING: &str =
     r#"{"summary":{"request":"r","workDone":"w","outcome":"o","openItems":[]},"memories":[]}"#;
 
-fn memory(topic: &str, title: &str, body: &str) -> String {
-    let topic = if topic.is_empty() { "null".to_owned() } else { format!("\"{topic}\"") };
-    format!(
-        r#"{{"type":"lesson","title":"{title}","body":"{body}","topicKey":{topic},"files":["src/pool.ts"],"confidence":0.7}}"#
-    )
-}
-
-fn reply(memories: &[String]) -> String {
-    format!(
-        r#"{{"summary":{{"request":"Fix the pool","workDone":"Switched to forks","outcome":"green","openItems":["bump vitest"]}},"memories":[{}]}}"#,
-        memories.join(",")
-    )
-}
-
 impl Kit {
-    /// A program that is asked; what it is given goes into the file `asked`, one prompt after another.
-    fn script(&self, name: &str, body: &str) -> Vec<String> {
-        let path = self.path(name);
-        std::fs::write(&path, format!("#!/bin/sh\ncat >> {}\n{body}\n", self.path("asked").display()))
-            .unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        vec!["/bin/sh".to_owned(), path.to_string_lossy().into_owned()]
-    }
-
     fn replies(&self, reply: &str) -> Vec<String> {
         let file = self.path("reply.json");
         std::fs::write(&file, reply).unwrap();
         self.script("replies.sh", &format!("cat {}", file.display()))
-    }
-
-    fn switches(&self, change: impl FnOnce(&mut Switches)) {
-        let mut switches = Switches::default();
-        change(&mut switches);
-        self.engine.set_switches(&self.owner, switches);
     }
 
     fn jobs_by(&self, command: Vec<String>) {
@@ -349,8 +319,7 @@ fn what_is_forgotten_or_read_by_another_while_somebody_is_asked_is_not_kept() {
             let cwd = kit.project("shop");
             let command = held(&kit, &found);
             kit.switches(|switches| {
-                let who = |is_it| if is_it { Who::Command } else { Who::Off };
-                switches.extractors.jobs = who(!by_dream);
+                switches.extractors.jobs = if by_dream { Who::Off } else { Who::Command };
                 switches.extractors.dreams = if by_dream { Who::Command } else { Who::Rules };
                 switches.extractors.command = command;
             });
@@ -617,6 +586,7 @@ fn a_dream_asks_the_chosen_extractor_retries_a_failure_and_passes_over_what_cann
     dreams_by(kit.replies("no idea"));
     assert_eq!(dream(), (vec![(SessionOutcome::Skipped, "the reply could not be read".into())], 0));
     assert_eq!(dream(), (vec![], 0), "it counts as read");
+    assert_eq!(kit.engine.extraction(&kit.owner).unwrap().usage.unreadable, 1, "and is counted");
 
     commit("t");
     dreams_by(kit.replies(&reply(&[memory(
@@ -628,6 +598,51 @@ fn a_dream_asks_the_chosen_extractor_retries_a_failure_and_passes_over_what_cann
     assert_eq!((told[0].0, changes, kit.extracted().len()), (SessionOutcome::Extracted, 1, 1));
     assert!(kit.asked().contains("[tool Bash]"), "a dream tells what was run");
     assert_eq!(dream(), (vec![], 0));
+}
+
+#[test]
+fn a_session_whose_extractor_fails_is_tried_less_and_less_and_given_up_aloud() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let events = long_session("Please migrate the orders table to the new schema.");
+    kit.commit(CommitRequest { end: SessionEnd::Session, ..turn("s", "a", &cwd, events) });
+    let command = kit.script("fails.sh", &format!("echo >> {}; exit 7", kit.path("calls").display()));
+    kit.switches(|switches| {
+        switches.extractors.dreams = Who::Command;
+        switches.extractors.command = command;
+    });
+    let calls = || std::fs::read_to_string(kit.path("calls")).map_or(0, |calls| calls.lines().count());
+    // A sweep every two hours for eleven days: how many hours lie between the tries, and what is said in between.
+    let (mut tries, mut said, mut last) = (Vec::new(), Vec::new(), 0);
+    for hour in (0..24 * 11).step_by(2) {
+        let before = calls();
+        let dream = kit.engine.dream(&kit.owner, &DreamRequest::default()).unwrap();
+        let [told] = dream.sessions.as_slice() else { panic!("{hour}: {dream:?}") };
+        if calls() > before {
+            tries.push(hour - last);
+            last = hour;
+            assert_eq!(told.outcome, SessionOutcome::Retry, "{told:?}");
+        } else if said.last() != Some(&told.reason) {
+            said.push(told.reason.clone());
+        }
+        kit.pass(SignedDuration::from_hours(2));
+    }
+    assert_eq!(tries, [0, 2, 2, 8, 16, 32, 64, 128]);
+    let waits =
+        (3..8).map(|times| format!("its extraction failed {times} times; it waits for a later sweep"));
+    let given_up = "its extraction failed 8 times; doze dream by hand tries it again".to_owned();
+    assert_eq!(said, waits.chain([given_up]).collect::<Vec<_>>());
+
+    let dream =
+        || kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    assert_eq!(dream().sessions[0].outcome, SessionOutcome::Retry);
+    let command = kit.replies(&reply(&[memory("", "Migrate the orders table first", "Others refer to it.")]));
+    kit.switches(|switches| {
+        switches.extractors.dreams = Who::Command;
+        switches.extractors.command = command;
+    });
+    assert_eq!(dream().sessions[0].outcome, SessionOutcome::Extracted);
+    assert_eq!(dream().sessions, [], "what succeeded is read");
 }
 
 #[test]

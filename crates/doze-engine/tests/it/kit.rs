@@ -1,5 +1,6 @@
 //! An engine in a temporary folder, and sessions to feed it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -75,6 +76,11 @@ impl Kit {
         path.canonicalize().unwrap().to_string_lossy().into_owned()
     }
 
+    /// The options of an engine whose files are in a folder of this kit.
+    pub(crate) fn options(&self, name: &str) -> Options {
+        options(self.path(name), Surroundings::default())
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -101,6 +107,21 @@ impl Kit {
         let request = SearchRequest { reader, query: query.to_owned(), ..Default::default() };
         let hits = self.engine.search(&self.owner, &request).unwrap().hits;
         hits.into_iter().map(|hit| hit.memory.body).collect()
+    }
+
+    /// A program that is asked; what it is given goes into the file `asked`, one prompt after another.
+    pub(crate) fn script(&self, name: &str, body: &str) -> Vec<String> {
+        let path = self.path(name);
+        std::fs::write(&path, format!("#!/bin/sh\ncat >> {}\n{body}\n", self.path("asked").display()))
+            .unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        vec!["/bin/sh".to_owned(), path.to_string_lossy().into_owned()]
+    }
+
+    pub(crate) fn switches(&self, change: impl FnOnce(&mut Switches)) {
+        let mut switches = Switches::default();
+        change(&mut switches);
+        self.engine.set_switches(&self.owner, switches);
     }
 
     /// The clock that the engine reads.
@@ -247,6 +268,22 @@ pub(crate) fn long_session(rule: &str) -> Vec<Event> {
         events.push(prompt(4 + 3 * round, "go on"));
     }
     events
+}
+
+/// A memory as somebody who is asked replies it.
+pub(crate) fn memory(topic: &str, title: &str, body: &str) -> String {
+    let topic = if topic.is_empty() { "null".to_owned() } else { format!("\"{topic}\"") };
+    format!(
+        r#"{{"type":"lesson","title":"{title}","body":"{body}","topicKey":{topic},"files":["src/pool.ts"],"confidence":0.7}}"#
+    )
+}
+
+/// A reply with these memories.
+pub(crate) fn reply(memories: &[String]) -> String {
+    format!(
+        r#"{{"summary":{{"request":"Fix the pool","workDone":"Switched to forks","outcome":"green","openItems":["bump vitest"]}},"memories":[{}]}}"#,
+        memories.join(",")
+    )
 }
 
 /// Runs git without anybody's settings.

@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bounds;
+mod broken;
 mod commit;
 mod dream;
 mod face;
+mod faulty;
+mod half_year;
 mod history;
 mod hostile;
 mod jobs;

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use doze_core::model::OwnerId;
-use doze_engine::{DreamRequest, DreamVerdict, Engine};
+use doze_engine::{DreamVerdict, Engine};
 use jiff::Timestamp;
 use tracing::{debug, error, info, warn};
 
@@ -131,8 +131,10 @@ impl Loop {
 
     fn sweep(&self) {
         let started = self.engine.now();
-        let dreamt =
-            catch_unwind(AssertUnwindSafe(|| self.engine.dream(&self.owner, &DreamRequest::default())));
+        let dreamt = catch_unwind(AssertUnwindSafe(|| {
+            let request = self.engine.next_dream(&self.owner)?;
+            self.engine.dream(&self.owner, &request)
+        }));
         let Ok(dreamt) = dreamt else {
             error!("A dream broke off, which is a defect of doze");
             return self.note_failure(started);

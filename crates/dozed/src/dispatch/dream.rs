@@ -36,6 +36,7 @@ impl Dispatch {
             last_id: status.last_id.map(|id| id.to_string()),
             running: status.running,
             waiting: status.waiting,
+            broke_off: status.broke_off,
         })
     }
 

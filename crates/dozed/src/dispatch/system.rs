@@ -168,6 +168,7 @@ fn extraction(status: doze_engine::ExtractionStatus) -> ExtractionStatus {
         budget: status.calls,
         tokens_today: status.usage.tokens,
         token_budget: status.tokens,
+        unreadable_today: status.usage.unreadable,
     }
 }
 
