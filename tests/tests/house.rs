@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use toml::{Table, Value};
+
 /// The rooms from the ground up. A room may use only rooms before it, and of those only the named ones.
 const ROOMS: [(&str, &[&str]); 13] = [
     ("doze-core", &[]),
@@ -58,19 +60,43 @@ fn sources(folders: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The rooms that a room's manifest names in `[dependencies]`.
-fn used(room: &Path) -> BTreeSet<String> {
-    let manifest = fs::read_to_string(room.join("Cargo.toml")).expect("a room has a manifest");
-    let mut section = "";
-    let mut used = BTreeSet::new();
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            section = line;
-        } else if section == "[dependencies]" && line.starts_with("doze") {
-            used.extend(line.split(['.', ' ', '=']).next().map(str::to_owned));
-        }
-    }
-    used
+/// The rooms that a manifest names as dependencies of what is shipped, also those of one platform or of a build script,
+/// and under another name. What only tests use is not among them.
+fn used(manifest: &str) -> BTreeSet<String> {
+    let manifest: Table = manifest.parse().expect("a manifest is TOML");
+    let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
+    let sections = platforms.filter_map(Value::as_table).chain([&manifest]);
+    let lists =
+        sections.flat_map(|section| ["dependencies", "build-dependencies"].map(|list| section.get(list)));
+    let named = lists
+        .flatten()
+        .filter_map(Value::as_table)
+        .flatten()
+        .map(|(name, given)| given.get("package").and_then(Value::as_str).unwrap_or(name).to_owned());
+    named.filter(|name| name.starts_with("doze")).collect()
+}
+
+#[test]
+fn a_manifest_names_its_rooms_in_many_ways() {
+    let manifest = r#"
+        [dependencies]
+        doze-a.workspace = true
+        doze-b = { path = "../doze-b", optional = true }
+        renamed = { package = "doze-c", path = "../doze-c" }
+        serde = "1"
+        [dependencies.doze-d]
+        path = "../doze-d"
+        [target.'cfg(unix)'.dependencies]
+        doze-e = { path = "../doze-e" }
+        [target.x86_64-unknown-linux-gnu.build-dependencies.doze-f]
+        path = "../doze-f"
+        [build-dependencies]
+        doze-g.workspace = true
+        [dev-dependencies]
+        doze-z.workspace = true
+    "#;
+    let found: Vec<String> = used(manifest).into_iter().collect();
+    assert_eq!(found, ["a", "b", "c", "d", "e", "f", "g"].map(|letter| format!("doze-{letter}")));
 }
 
 #[test]
@@ -82,7 +108,8 @@ fn a_room_uses_only_the_rooms_below_it() {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let allowed =
             allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the list of rooms"));
-        let used = used(&path);
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).expect("a room has a manifest");
+        let used = used(&manifest);
         let too_much: Vec<_> = used.difference(allowed).collect();
         assert!(too_much.is_empty(), "{name} may not use {too_much:?}");
     }

@@ -157,6 +157,16 @@ fn the_mode_decides_and_follows_the_hooks() {
     mode("acceptEdits");
     let (told, failed) = agent.call("memory_record", lesson("Build first", "The tests need the binary."));
     assert!(told.starts_with("Kept.") && !failed, "{told}");
+    // Another session of the agent: what it may do is not this one's.
+    let other = |mode: &str, session: &str| {
+        let params = json!({"agent": "claude-code", "cwd": home.project("app"), "session": session,
+                            "permission_mode": mode});
+        home.client().call("work.set", params);
+    };
+    other("plan", "t");
+    let (told, failed) = agent.call("memory_record", lesson("Build twice", "The first one is cold."));
+    assert!(told.contains("plan mode") && failed, "{told}");
+    other("bypassPermissions", "t");
     mode("default");
     let found: Value =
         serde_json::from_str(&agent.call("memory_search", json!({"query": "build first"})).0).unwrap();
@@ -188,6 +198,7 @@ fn what_a_person_wrote_is_theirs_and_off_is_off() {
     assert!(told.starts_with("Task: Fix the pool\nSpec: vitest only\nStatus: in_progress"), "{told}");
 
     client.call("config", json!({"set": {"memory.enabled": false}}));
+    assert_eq!(agent.read()["method"], "notifications/tools/list_changed", "it is told to look again");
     assert_eq!(agent.tools(), ["task_context"]);
     for (tool, arguments) in [
         ("memory_search", json!({"query": "deploy"})),
@@ -223,7 +234,7 @@ fn every_request_is_answered_whatever_comes_and_whoever_goes() {
         let answer = agent.ask("tools/list", json!({}));
         answer["error"]["message"].as_str().map(str::to_owned)
     });
-    assert!(away.contains("doze start"), "{away}");
+    assert!(away.contains("doze up"), "{away}");
     let daemon = home.start();
     assert_eq!(agent.tools().len(), 4, "it is back, and the agent need not know");
 
@@ -242,4 +253,61 @@ fn every_request_is_answered_whatever_comes_and_whoever_goes() {
     // An open line does not hold up the daemon's end.
     let _open = Agent::greeted(&home, &[]);
     assert_eq!(daemon.terminate().code, Some(0));
+}
+
+#[test]
+fn an_agent_that_floods_is_answered_in_turn_and_holds_nobody_up() {
+    let home = Home::new();
+    let _daemon = home.start();
+    let mut agent = Agent::greeted(&home, &["--mode", "accept"]);
+    let mut flood = String::new();
+    for id in 1..=1_000 {
+        let params = json!({"name": "memory_search", "arguments": {"query": "anything at all"}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        flood.push_str(&format!("{call}\n"));
+    }
+    let mut input = agent.input.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        input.write_all(flood.as_bytes()).unwrap();
+        input
+    });
+    // Everything else goes on meanwhile.
+    let mut client = home.client();
+    for _ in 0..20 {
+        assert!(client.call("status", json!({}))["ready"] == true);
+    }
+    let answers: Vec<Value> = (0..1_000).map(|_| agent.read()).collect();
+    let mut ids: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=1_000).collect::<Vec<_>>());
+    for answer in &answers {
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        let is_full = text.starts_with("64 calls are under way") && answer["result"]["isError"] == true;
+        assert!(is_full || text == r#"{"hits":[]}"#, "{text}");
+    }
+    agent.input = Some(writer.join().unwrap());
+    let (found, _) = agent.call("memory_search", json!({"query": "anything"}));
+    assert_eq!(found, r#"{"hits":[]}"#);
+}
+
+#[test]
+fn a_merge_of_projects_leaves_an_open_connection_where_it_is() {
+    let home = Home::new();
+    let _daemon = home.start();
+    let mut agent = Agent::greeted(&home, &["--mode", "accept"]);
+    agent.call("memory_record", lesson("Use the forks pool", "Threads hang on sqlite."));
+    let mut client = home.client();
+    let into = home.project("whole");
+    client.call("memory.add", json!({"body": "The broker needs a license.", "cwd": into}));
+    client.call("project.merge", json!({"from": home.project("app"), "into": into}));
+    let (found, failed) = agent.call("memory_search", json!({"query": "forks pool broker license"}));
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!((found["hits"].as_array().unwrap().len(), failed), (2, false), "{found}");
+    let (told, failed) = agent.call("memory_record", lesson("Build first", "The tests need the binary."));
+    assert!(told.starts_with("Kept.") && !failed, "{told}");
+    for hit in found["hits"].as_array().unwrap() {
+        let judged = agent.call("memory_feedback", json!({"id": hit["id"], "verdict": "helpful"}));
+        assert_eq!(judged, ("Noted: helpful.".to_owned(), false));
+    }
+    assert!(agent.call("task_context", json!({})).0.starts_with("No task"));
 }

@@ -21,3 +21,4 @@ pub mod summary;
 mod tags;
 pub mod text;
 pub mod tokens;
+pub mod url;

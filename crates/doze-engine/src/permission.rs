@@ -1,49 +1,130 @@
-//! What an agent may do in a project without asking, as its hooks told last, and what it was shown by a tool.
+//! What an agent may do in a project without asking, as the hooks of its sessions tell, and what it was shown by a tool.
 
-use doze_core::model::{OwnerId, Permission};
-use doze_store::{ChangeSet, Family};
+use doze_core::model::{OwnerId, Permission, ProjectId, SessionKey};
+use doze_store::{ChangeSet, Family, ReadError, Snapshot};
+use jiff::{SignedDuration, Timestamp};
 
+use crate::names::{check_name, safe_name};
 use crate::recall::{Reader, Told};
 use crate::{Engine, EngineError};
 
+/// A mode counts for so long after its session was last heard of.
+const COUNTS: SignedDuration = SignedDuration::from_hours(12);
+/// A session that goes on is noted again after so long, so that not every hook costs a write.
+const NOTED_AGAIN: SignedDuration = SignedDuration::from_mins(5);
+/// Modes kept for one project and harness; the most careful and then the newest stay.
+const MAX_MODES: usize = 256;
+
+/// The mode that a session's hooks told.
+struct Mode {
+    key: String,
+    session: String,
+    mode: Permission,
+    at: Timestamp,
+}
+
+impl Mode {
+    /// Reads a record: the mode and when it was told. What has another form was written by an earlier version, for all
+    /// sessions at once, and counts for none.
+    fn read(prefix: &str, key: String, value: &[u8]) -> Option<Self> {
+        let (mode, at) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+        let session = key.strip_prefix(prefix)?.to_owned();
+        Some(Self { key, session, mode: mode.parse().ok()?, at: at.parse().ok()? })
+    }
+}
+
+/// How the keys of a project's modes begin.
+pub(crate) fn modes_prefix(project: &ProjectId) -> String {
+    format!("permission\0{project}\0")
+}
+
 impl Engine {
-    /// Notes the `permission_mode` of a hook. Costs a write only when it changed.
+    /// Notes the `permission_mode` that a hook of a session tells. Costs a write only when it changed, or a few minutes
+    /// after the last one.
     pub fn note_permission(
         &self,
         owner: &OwnerId,
         reader: &Reader,
         harness: &str,
+        session: &str,
         mode: &str,
     ) -> Result<(), EngineError> {
-        let Some(key) = self.permission_key(owner, reader, harness)? else { return Ok(()) };
-        let word = Permission::of_harness(mode).as_str().as_bytes();
-        if self.store().snapshot()?.aux(owner, Family::Setting, &key)?.as_deref() != Some(word) {
-            self.store().apply_soon(ChangeSet::new(owner.clone()).put_aux(Family::Setting, key, word))?;
+        check_name("session", session)?;
+        let Some(prefix) = self.prefix_of(owner, reader, harness)? else { return Ok(()) };
+        let (now, session, mode) = (self.now(), safe_name(session), Permission::of_harness(mode));
+        let snapshot = self.store().snapshot()?;
+        let (mut live, dead) = self.modes(&snapshot, owner, &prefix, harness)?;
+        let known = live.iter().position(|known| known.session == session).map(|at| live.swap_remove(at));
+        if known.is_some_and(|known| known.mode == mode && now.duration_since(known.at).abs() < NOTED_AGAIN) {
+            return Ok(());
         }
+        live.sort_by_key(|other| (other.mode, std::cmp::Reverse(other.at)));
+        let surplus = live.into_iter().skip(MAX_MODES - 1).map(|other| other.key);
+        let mut set = ChangeSet::new(owner.clone());
+        for key in surplus.chain(dead) {
+            set = set.delete_aux(Family::Setting, key);
+        }
+        let value = format!("{mode} {now}");
+        self.store().apply_soon(set.put_aux(Family::Setting, format!("{prefix}{session}"), value))?;
         Ok(())
     }
 
-    /// What hooks of a harness told last of a project.
+    /// What an agent of a harness may do in a project. Nobody tells a tool which session it is called in, so of several
+    /// that go on the most careful mode holds; `None` when none does.
     pub fn permission(
         &self,
         owner: &OwnerId,
         reader: &Reader,
         harness: &str,
     ) -> Result<Option<Permission>, EngineError> {
-        let Some(key) = self.permission_key(owner, reader, harness)? else { return Ok(None) };
-        let bytes = self.store().snapshot()?.aux(owner, Family::Setting, &key)?;
-        Ok(bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.parse().ok()))
+        let Some(prefix) = self.prefix_of(owner, reader, harness)? else { return Ok(None) };
+        let (live, _) = self.modes(&self.store().snapshot()?, owner, &prefix, harness)?;
+        Ok(live.into_iter().map(|told| told.mode).min())
     }
 
-    fn permission_key(
+    /// The modes that count, and the keys of the records that do not.
+    fn modes(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        prefix: &str,
+        harness: &str,
+    ) -> Result<(Vec<Mode>, Vec<String>), ReadError> {
+        let (mut live, mut dead) = (Vec::new(), Vec::new());
+        for (key, value) in snapshot.aux_scan(owner, Family::Setting, prefix)? {
+            match Mode::read(prefix, key.clone(), &value) {
+                Some(told) if self.counts(snapshot, owner, &told, harness)? => live.push(told),
+                _ => dead.push(key),
+            }
+        }
+        Ok((live, dead))
+    }
+
+    /// Whether a session was heard of lately and has not ended since it told its mode.
+    fn counts(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        told: &Mode,
+        harness: &str,
+    ) -> Result<bool, ReadError> {
+        if self.now().duration_since(told.at).abs() >= COUNTS {
+            return Ok(false);
+        }
+        let key = SessionKey::new(told.session.clone(), safe_name(harness));
+        let session = snapshot.session(owner, &key)?;
+        Ok(!session.is_some_and(|session| session.ended.is_some() && session.heard_at >= told.at))
+    }
+
+    fn prefix_of(
         &self,
         owner: &OwnerId,
         reader: &Reader,
         harness: &str,
     ) -> Result<Option<String>, EngineError> {
         let place = self.place_of_reader(owner, reader)?;
-        let project = place.as_ref().and_then(|place| place.id()).cloned();
-        Ok(project.map(|project| format!("permission\0{project}\0{}", crate::names::safe_name(harness))))
+        let project = place.as_ref().and_then(|place| place.id());
+        Ok(project.map(|project| format!("{}{}\0", modes_prefix(project), safe_name(harness))))
     }
 
     /// Why memory neither tells nor takes anything here, if so: it is off, paused, or the project is ignored.

@@ -1,7 +1,9 @@
 //! The tasks of a project (S1.33).
 
-use doze_core::model::{AgentRef, OwnerId, ProjectId, Session};
-use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
+mod context;
+
+use doze_core::model::{OwnerId, ProjectId};
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,8 @@ use crate::recall::Reader;
 use crate::switches::Silence;
 use crate::work::safe;
 use crate::{Engine, EngineError, Problem};
+
+pub use context::TaskContext;
 
 /// Tasks of one project, and characters of a title and a spec.
 const MAX_TASKS: usize = 1_000;
@@ -140,78 +144,7 @@ impl StoredTask {
     }
 }
 
-/// The task that an agent works on, with what is worth knowing for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskContext {
-    /// The task.
-    pub task: Task,
-    /// What earlier runs on it did, the latest first.
-    pub earlier: Vec<String>,
-}
-
-/// Earlier runs on a task that are told, and sessions looked at for them.
-const EARLIER_RUNS: usize = 4;
-const SESSIONS_LOOKED_AT: usize = 200;
-
 impl Engine {
-    /// The task that an agent works on: the one its running work names, else that of its last session, else the only
-    /// one in progress.
-    pub fn task_context(
-        &self,
-        owner: &OwnerId,
-        reader: &Reader,
-        harness: &str,
-    ) -> Result<Option<TaskContext>, EngineError> {
-        let Some(place) = self.place_of_reader(owner, reader)? else { return Ok(None) };
-        let snapshot = self.store().snapshot()?;
-        let tasks = self.tasks_of(&snapshot, owner, place.id())?;
-        let filter = SessionFilter { project: Some(place.reads()), ..SessionFilter::default() };
-        let sessions = snapshot.sessions(owner, &filter, None, SESSIONS_LOOKED_AT)?.items;
-        let is_mine = |agent: &AgentRef| harness.is_empty() || agent.harness == harness;
-        let works = snapshot.works(owner)?;
-        let running = works
-            .iter()
-            .filter(|work| work.project.as_ref() == place.id() && is_mine(&work.agent))
-            .filter(|work| work.task_id.is_some())
-            .max_by_key(|work| work.updated_at)
-            .and_then(|work| work.task_id.clone());
-        let last = || {
-            let session = sessions.iter().find(|session| is_mine(&session.agent))?;
-            session.task.as_ref().map(|task| task.id.clone()).filter(|id| !id.is_empty())
-        };
-        let only = || {
-            let mut open = tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
-            open.next().filter(|_| open.next().is_none()).map(|task| task.id.clone())
-        };
-        let Some(id) = running.or_else(last).or_else(only) else { return Ok(None) };
-        let of_task = |session: &&Session| session.task.as_ref().is_some_and(|task| task.id == id);
-        let told = sessions.iter().find(of_task).and_then(|session| Some((session, session.task.clone()?)));
-        let task = match (tasks.into_iter().find(|task| task.id == id), told) {
-            (Some(task), _) => task,
-            // An orchestrator may tell a task with its session alone.
-            (None, Some((session, task))) => Task {
-                id: task.id,
-                project: place.id().map(ToString::to_string),
-                title: task.title,
-                spec: task.spec,
-                status: TaskStatus::InProgress,
-                created_at: session.started_at,
-                updated_at: session.last_event_at,
-            },
-            (None, None) => return Ok(None),
-        };
-        let earlier = sessions
-            .iter()
-            .filter(of_task)
-            .filter_map(|session| session.summary.as_ref())
-            .map(|summary| if summary.work_done.is_empty() { &summary.what } else { &summary.work_done })
-            .filter(|done| !done.is_empty())
-            .take(EARLIER_RUNS)
-            .cloned()
-            .collect();
-        Ok(Some(TaskContext { task, earlier }))
-    }
-
     /// Adds or replaces a task of a project.
     pub fn set_task(
         &self,

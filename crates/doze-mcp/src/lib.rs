@@ -5,8 +5,11 @@
 //! word. What to keep and what to find are the engine's business.
 
 mod arguments;
+mod face;
 mod project;
+mod switch;
 mod tools;
+mod turns;
 
 use std::future::Future;
 
@@ -16,17 +19,42 @@ use rmcp::{RoleServer, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use project::{Opening, Project};
+pub use switch::MemorySwitch;
+pub use turns::Turns;
 
-/// Serves a face until its client leaves or `ended` says that the process does. `max_line` bounds a message, in bytes.
-pub async fn serve<R, W>(face: Project, read: R, write: W, max_line: usize, ended: impl Future<Output = ()>)
-where
+/// What all connections share.
+#[derive(Debug, Clone)]
+pub struct Common {
+    /// The threads that their calls may take.
+    pub turns: Turns,
+    /// Tells them when memory goes on or off.
+    pub memory: MemorySwitch,
+}
+
+/// Serves a project until its client leaves or `ended` says that the process does. `max_line` bounds a message, in bytes.
+pub async fn serve<R, W>(
+    project: Project,
+    common: &Common,
+    read: R,
+    write: W,
+    max_line: usize,
+    ended: impl Future<Output = ()>,
+) where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let transport = AsyncRwTransport::<RoleServer, R, W>::new(read, write).with_max_line_length(max_line);
+    let face = face::Face::new(project, turns::Line::new(common.turns.clone()));
+    let memory = common.memory.watch();
     let served = async {
         match face.serve(transport).await {
-            Ok(running) => drop(running.waiting().await),
+            Ok(running) => {
+                let client = running.peer().clone();
+                tokio::select! {
+                    _ = running.waiting() => {}
+                    never = switch::tell(client, memory) => match never {},
+                }
+            }
             Err(ServerInitializeError::ConnectionClosed(_)) => {}
             Err(error) => tracing::debug!(error = %error, "An MCP client did not begin"),
         }

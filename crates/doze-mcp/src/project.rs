@@ -1,14 +1,8 @@
 //! The project face: what four tools do in one project (S1.34–S1.36).
 
-use doze_core::model::{AgentId, AgentRef, Face, Kind, Memory, OwnerId, Permission, Space};
+use doze_core::model::{AgentId, AgentRef, Face, Kind, Memory, OwnerId, Permission, ProjectId, Space};
 use doze_core::text;
 use doze_engine::{AddOutcome, Engine, EngineError, MemoryRequest, Reader, SearchRequest, Told, Verdict};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -48,9 +42,9 @@ pub struct Project {
 }
 
 /// What a tool answers: a text, and the same as fields.
-struct Answer {
-    text: String,
-    fields: Option<Value>,
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) fields: Option<Value>,
 }
 
 impl Project {
@@ -77,8 +71,19 @@ impl Project {
         }
     }
 
+    /// Whether memory is on, which decides what is offered.
+    pub(crate) fn is_memory_on(&self) -> bool {
+        self.engine.is_memory_on()
+    }
+
+    /// The project it was opened for, under the id that it has by now: projects may be merged while an agent runs.
+    fn own_project(&self) -> Result<Option<ProjectId>, EngineError> {
+        let bound = self.reader.project.as_deref();
+        bound.map(|id| Ok(self.engine.find_project(&self.owner, id)?.id)).transpose()
+    }
+
     /// Runs one tool. Blocks; the error is a sentence for the agent.
-    fn run(&self, name: &str, arguments: &Arguments) -> Result<Answer, String> {
+    pub(crate) fn run(&self, name: &str, arguments: &Arguments) -> Result<Answer, String> {
         if name == tools::TASK {
             return self.task_context();
         }
@@ -183,7 +188,7 @@ impl Project {
         let id = self.engine.memory_id(&self.owner, given.trim()).map_err(said)?;
         let memory = self.engine.memory(&self.owner, &id).map_err(said)?;
         let is_own = match memory.scope.project() {
-            Some(project) => Some(project.as_str()) == self.reader.project.as_deref(),
+            Some(project) => self.own_project().map_err(said)?.as_ref() == Some(project),
             None => memory.scope.space() == Space::User,
         };
         if !is_own {
@@ -253,51 +258,4 @@ impl Project {
 /// An error as a sentence for the agent, with what to do.
 fn said(error: EngineError) -> String {
     if error.hint.is_empty() { error.message } else { format!("{}; {}", error.message, error.hint) }
-}
-
-impl ServerHandler for Project {
-    fn get_info(&self) -> ServerConfig {
-        let mut server = Implementation::new("doze", env!("CARGO_PKG_VERSION"));
-        server.title = Some("doze".to_owned());
-        let told = "The memory of this project across runs and agents. Search it before working something out again; \
-                    record what you proved.";
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(server)
-            .with_instructions(told)
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::offered(self.engine.is_memory_on())))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let name = request.name.to_string();
-        if !tools::offered(true).iter().any(|tool| tool.name == name) {
-            return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None));
-        }
-        let (face, arguments) = (self.clone(), Arguments::of(request.arguments));
-        let answer = tokio::task::spawn_blocking(move || face.run(&name, &arguments)).await;
-        let result = match answer {
-            Ok(Ok(answer)) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-                result.structured_content = answer.fields;
-                result
-            }
-            Ok(Err(reason)) => CallToolResult::error(vec![ContentBlock::text(reason)]),
-            // A panic is contained; the log has it.
-            Err(_) => {
-                let told = "doze broke off over this call; nothing of it can be relied on";
-                CallToolResult::error(vec![ContentBlock::text(told)])
-            }
-        };
-        Ok(result.into())
-    }
 }

@@ -151,7 +151,7 @@ fn serve(opening: &Opening, handler: Arc<dyn Handler>) -> Result<Exit, StartErro
     let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
-        .max_blocking_threads(limits.calls + SPARE_THREADS)
+        .max_blocking_threads(limits.calls + limits.tools + SPARE_THREADS)
         .thread_name("dozed")
         .enable_all()
         .build()

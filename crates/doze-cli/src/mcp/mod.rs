@@ -99,7 +99,7 @@ fn carry(bridge: &Arc<Bridge>) -> CommandResult {
             match connect(bridge, &read) {
                 Ok(made) => line = Some(made),
                 Err(error) => {
-                    bridge.give_up(&error.message);
+                    bridge.give_up(&error.message, &error.hint);
                     continue;
                 }
             }
@@ -165,7 +165,7 @@ fn connect(bridge: &Arc<Bridge>, next: &Value) -> Result<Line, CommandError> {
     let (bridge, asker) = (Arc::clone(bridge), thread::current());
     let reader = thread::spawn(move || {
         bridge.bring(io::Cursor::new(ahead).chain(read));
-        bridge.give_up("dozed went away");
+        bridge.give_up("dozed went away", "");
         asker.unpark();
     });
     Ok(Line { stream, reader })
@@ -205,11 +205,12 @@ impl Bridge {
         }
     }
 
-    /// Answers everything that is still out with an error.
-    fn give_up(&self, reason: &str) {
+    /// Answers everything that is still out with an error. Without a hint it is the daemon that is missing.
+    fn give_up(&self, reason: &str, hint: &str) {
         let waiting = lock(&self.pending).take();
+        let hint = if hint.is_empty() { "run `doze up` and call again" } else { hint };
         for id in waiting {
-            let told = format!("{reason}; run `doze start` and call again");
+            let told = format!("{reason}; {hint}");
             self.answer_error(&id, AWAY, &told);
         }
     }

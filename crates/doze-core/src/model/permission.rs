@@ -3,7 +3,7 @@
 use super::words;
 
 words! {
-    /// The mode of a conversation, as far as memory is concerned (S1.35).
+    /// The mode of a conversation, as far as memory is concerned (S1.35), the most careful first.
     Permission {
         /// It only looks: nothing is stored.
         Plan = "plan",

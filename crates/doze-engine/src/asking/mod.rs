@@ -244,7 +244,7 @@ fn told(extractor: &Extractor) -> String {
         }
         Extractor::Command { program, .. } => format!("the command {}", program.display()),
         Extractor::Http(endpoint) => {
-            format!("{} at {}", model.as_deref().unwrap_or("the model"), without_userinfo(&endpoint.url))
+            format!("{} at {}", model.as_deref().unwrap_or("the model"), doze_core::url::shown(&endpoint.url))
         }
     }
 }
@@ -255,18 +255,6 @@ fn named(harness: &str) -> &str {
 
 fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// An address without a name and a password in it.
-fn without_userinfo(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let host = rest.split('/').next().unwrap_or_default();
-            let rest = host.rfind('@').map_or(rest, |at| &rest[at + 1..]);
-            format!("{scheme}://{rest}")
-        }
-        None => url.to_owned(),
-    }
 }
 
 impl Engine {

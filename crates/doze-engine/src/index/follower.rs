@@ -28,7 +28,8 @@ const EVENT_PAGE: u64 = 256;
 const QUIET: Duration = Duration::from_secs(2);
 /// How soon to look again whether the model takes more.
 const MODEL_BUSY: Duration = Duration::from_millis(500);
-/// How often to look whether memory was switched on again, or a model that failed is there by now, while texts wait.
+/// How often to look whether memory was switched on again, or a model that failed is there by now, while more texts wait
+/// than the model takes.
 const NOT_NOW: Duration = Duration::from_secs(60);
 /// How soon to read again what could not be read.
 const RETRY: Duration = Duration::from_secs(5);
@@ -93,9 +94,8 @@ impl Follower {
         } else if self.backlog.is_empty() || !embeds {
             self.commit();
         }
-        if embeds {
-            self.embed();
-        }
+        // While memory is off they wait with the model, which looks at them when it is on again.
+        self.embed();
         ControlFlow::Continue(())
     }
 
@@ -223,10 +223,10 @@ impl Follower {
         Ok(())
     }
 
-    /// Whether the text changed since its vectors were made.
+    /// Whether its vectors were made of another text, or another model has made vectors since.
     fn is_outdated(&self, snapshot: &Snapshot, memory: &Memory) -> Result<bool, ReadError> {
         let made_of = snapshot.aux(&memory.owner, Family::Other, &vector_source_key(&memory.id))?;
-        Ok(made_of.as_deref() != Some(memory.content_hash.as_bytes()))
+        Ok(made_of != Some(source(&self.shared.model, &memory.content_hash)))
     }
 
     fn put_vectors(&self, memory: &Memory, vectors: &[Vec<f32>]) {
@@ -421,6 +421,11 @@ fn keep(store: &Store, model: &str, name: &str, vectors: &[Vec<f32>]) {
     }
 }
 
+/// What vectors were made of, as it is kept beside them: by which model, and the text's hash.
+fn source(model: &str, hash: &str) -> Vec<u8> {
+    format!("{model}\0{hash}").into_bytes()
+}
+
 /// What the model made of a memory's text.
 struct Made<'a> {
     owner: OwnerId,
@@ -431,8 +436,9 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// The change that keeps it, refused when the memory is changed or forgotten meanwhile; `None` when it is of no
-    /// use any more.
+    /// The change that keeps it in place of what any model made before, so that vectors of former models neither pile
+    /// up nor come back. It is refused when the memory is changed or forgotten meanwhile; `None` when it is of no use
+    /// any more.
     fn kept(&self, snapshot: &Snapshot) -> Result<Option<ChangeSet>, ReadError> {
         let memory = snapshot.memory(&self.owner, &self.id)?;
         if memory.is_none_or(|memory| memory.content_hash != self.hash) {
@@ -445,8 +451,9 @@ impl Made<'_> {
         };
         let set = ChangeSet::new(self.owner.clone())
             .expect_seen(snapshot, Subject::Memory(self.id.clone()))?
+            .with(Change::DeleteVectors { doc: self.id.as_str().to_owned() })
             .with(vectors)
-            .put_aux(Family::Other, vector_source_key(&self.id), self.hash.as_bytes());
+            .put_aux(Family::Other, vector_source_key(&self.id), source(self.model, self.hash));
         Ok(Some(set))
     }
 }
@@ -527,14 +534,52 @@ mod tests {
         assert_eq!((stored(), source()), (None, None));
     }
 
+    #[test]
+    fn a_former_model_has_no_say_when_it_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("doze.redb"), doze_store::Options::default()).unwrap();
+        let put =
+            |memory: Memory| store.apply(ChangeSet::new(memory.owner.clone()).put_memory(memory)).unwrap();
+        let says = |text: &str| memory("m1", Scope::User, Kind::Fact, text);
+        let (old, new) = (says("the gateway needs a certificate"), says("the queue needs Kafka"));
+        let made = |model: &str, memory: &Memory| {
+            let name = [memory.owner.as_str(), "m1", &memory.content_hash].join("\0");
+            keep(&store, model, &name, &[vec![1.0, 0.0]]);
+        };
+        let stored = |model: &str| store.snapshot().unwrap().vectors(&old.owner, "m1", model).unwrap();
+        let waits = |model: &str, name: &str| {
+            let mut follower = follower_with(model, &folder.path().join(name), store.clone());
+            follower.load_vectors();
+            !follower.backlog.is_empty()
+        };
+        put(old.clone());
+        made("a@1", &old);
+        assert!(stored("a@1").is_some() && !waits("a@1", "1") && waits("b@2", "2"));
+        // Edited under another model, before that one got to it and afterwards.
+        put(new.clone());
+        assert!(waits("a@1", "3"));
+        made("b@2", &new);
+        assert!(!waits("b@2", "4") && waits("a@1", "5"));
+        assert_eq!(stored("a@1"), None, "its vectors are gone");
+        // Vectors that an earlier version kept beside those of another model.
+        let stale =
+            Change::PutVectors { doc: "m1".into(), model: "a@1".into(), vectors: vec![vec![0.0, 1.0]] };
+        store.apply(ChangeSet::new(new.owner.clone()).with(stale)).unwrap();
+        assert!(waits("a@1", "6"));
+    }
+
     fn follower(folder: &Path, store: Store) -> Follower {
+        follower_with("m@1", folder, store)
+    }
+
+    fn follower_with(model: &str, folder: &Path, store: Store) -> Follower {
         let options = EmbedOptions::new(RtenEmbedder::model_id());
         let shared = Shared {
             store,
             lexical: Lexical::open(&folder.join("lexical")).unwrap(),
             vectors: Vectors::with_graph(384, &folder.join("graph"), GRAPH_FROM),
             embedder: EmbedService::start(Box::new(crate::index::built_in), options),
-            model: "m@1".to_owned(),
+            model: model.to_owned(),
             reached: Mutex::new(0),
             moved: Condvar::new(),
             loaded: AtomicBool::new(false),

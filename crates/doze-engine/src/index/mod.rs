@@ -144,6 +144,7 @@ impl Index {
                 EmbedService::start(factory, EmbedOptions { idle, ..EmbedOptions::new(id.clone()) })
             }
         };
+        embedder.switch(options.switches.memory_enabled);
         // An index that is ahead of its store (a restored backup, a crash within the last second) would skip what comes.
         if lexical.visible_seq() > store.seq() {
             lexical.clear().map_err(|error| {
@@ -173,6 +174,7 @@ impl Index {
 
     /// Stops following; the store must be closed by the caller so that a waiting follower wakes.
     pub(crate) fn stop(&self) {
+        self.shared.embedder.switch(false);
         self.shared.stop.store(true, Ordering::Release);
         self.shared.store.clone().close();
         if let Some(follower) = lock(&self.follower).take()
@@ -184,7 +186,14 @@ impl Index {
 
     /// Embeds texts and queries from now on, or stops.
     pub(crate) fn set_embedding(&self, on: bool) {
-        self.shared.embeds.store(on, Ordering::Release);
+        if on {
+            self.shared.embeds.store(true, Ordering::Release);
+            self.shared.embedder.switch(true);
+        } else {
+            // In this order: a load gives up only when the service is off already, else it would be tried again.
+            self.shared.embedder.switch(false);
+            self.shared.embeds.store(false, Ordering::Release);
+        }
     }
 
     /// How far the indexes are.

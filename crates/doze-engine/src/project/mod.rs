@@ -16,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::names::{check_path, safe_name};
 use crate::{Engine, EngineError, lock};
 use identity::Place;
+pub(crate) use paths::normalise;
 pub use upkeep::ProjectCard;
 
 /// How long an answer about a folder is trusted before the folder is looked at again.

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// One spelling for a folder: drive letters and WSL mounts alike, no trailing slash, no `.` or `..`, and symlinks
 /// resolved where the folder exists.
-pub(super) fn normalise(cwd: &str) -> String {
+pub(crate) fn normalise(cwd: &str) -> String {
     let unix = from_drive(cwd.trim());
     let path = Path::new(&unix);
     if !path.is_absolute() {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope, Status};
-use doze_store::{ChangeSet, SessionFilter, Snapshot, Subject};
+use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::{paths, seen_at};
 use crate::names::check_path;
+use crate::permission::modes_prefix;
 use crate::task::moved_tasks;
 use crate::{Engine, EngineError};
 
@@ -46,10 +47,14 @@ impl Engine {
         card(&self.store().snapshot()?, owner, project)
     }
 
-    /// A project by id, name or path. A name that several share is refused, with their ids.
+    /// A project by id, also by one that was merged into it, by name or by path. A name that several share is refused,
+    /// with their ids.
     pub fn find_project(&self, owner: &OwnerId, name: &str) -> Result<Project, EngineError> {
         let snapshot = self.store().snapshot()?;
         if let Some(project) = snapshot.project(owner, &ProjectId::new(name))? {
+            return Ok(project);
+        }
+        if let Some(project) = snapshot.project_by_alias(owner, &former(name))? {
             return Ok(project);
         }
         if name.contains(['/', '\\']) {
@@ -178,6 +183,11 @@ impl Engine {
     }
 }
 
+/// The alias under which a project that was merged into another is still known by its id.
+fn former(id: &str) -> String {
+    format!("was:{id}")
+}
+
 fn standing(snapshot: &Snapshot, owner: &OwnerId, id: &ProjectId) -> Result<Project, EngineError> {
     snapshot.project(owner, id)?.ok_or_else(|| EngineError::not_found("project", id))
 }
@@ -192,12 +202,16 @@ fn merged(
     let owner = set.owner.clone();
     let mut project = standing(snapshot, &owner, into)?;
     project.aliases.extend(standing(snapshot, &owner, from)?.aliases);
-    project.aliases.push(format!("was:{from}"));
+    project.aliases.push(former(from.as_str()));
     let mut set = set
         .expect_seen(snapshot, Subject::Projects)?
         .delete_project(from.clone())
         .put_project(project.clone());
     set = moved_tasks(snapshot, set, from, into)?;
+    // The hooks tell the modes of its sessions again.
+    for (key, _) in snapshot.aux_scan(&owner, Family::Setting, &modes_prefix(from))? {
+        set = set.delete_aux(Family::Setting, key);
+    }
     for mut work in snapshot.works(&owner)?.into_iter().filter(|work| work.project.as_ref() == Some(from)) {
         let (agent, session) = (work.agent.id.clone(), work.session.clone());
         let other = snapshot.work(&owner, &agent, Some(into), session.as_deref())?;

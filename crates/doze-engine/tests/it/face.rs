@@ -257,14 +257,22 @@ fn while_memory_is_off_nothing_is_embedded_and_words_still_find() {
     assert_eq!((index.vectors, index.model_state), (0, "unloaded"), "nobody loads the model");
 
     kit.engine.set_switches(&kit.owner, Switches::default());
-    // What is new makes up for what waited.
-    kit.engine.add(&kit.owner, &at(&cwd, "The kitchen is painted green.")).unwrap();
     let until = Instant::now() + Duration::from_secs(120);
     // Without a word in common: only meaning finds it, as soon as it has a vector.
     while search("automobile maintenance").0 == 0 {
         assert!(Instant::now() < until, "{:?}", kit.engine.status(&kit.owner).unwrap().index);
         std::thread::yield_now();
     }
+    // Off again: the model is gone, and nothing that comes gets a vector.
+    switched_off(&kit);
+    kit.engine.add(&kit.owner, &by_person(&cwd, "The kitchen is painted green.")).unwrap();
+    assert_eq!(search("kitchen"), (1, SemanticState::Off), "the follower is through with it");
+    while kit.engine.status(&kit.owner).unwrap().index.model_state != "unloaded" {
+        assert!(Instant::now() < until);
+        std::thread::yield_now();
+    }
+    let index = kit.engine.status(&kit.owner).unwrap().index;
+    assert_eq!((index.vectors, index.model_reason.as_str()), (1, ""));
 }
 
 #[test]

@@ -139,3 +139,21 @@ fn what_lies_in_the_home_folder_does_not_belong_to_it() {
     git(&app, &["init", "-q"]);
     assert_ne!(id(&kit, &app), first, "a work tree inside is a project");
 }
+
+#[test]
+fn a_merged_project_is_still_known_by_its_former_id() {
+    let kit = Kit::new();
+    let at = |name: &str| {
+        let folder = kit.project(name);
+        id(&kit, Path::new(&folder))
+    };
+    let [first, second, third] = ["first", "second", "third"].map(at);
+    for (from, into) in [(&first, &second), (&second, &third)] {
+        kit.engine.merge_projects(&kit.owner, from, into).unwrap();
+    }
+    for former in [&first, &second, &third] {
+        assert_eq!(kit.engine.find_project(&kit.owner, former).unwrap().id.as_str(), third);
+    }
+    let nobody = kit.engine.find_project(&kit.owner, "fourth").unwrap_err();
+    assert_eq!(nobody.problem, Problem::NotFound);
+}

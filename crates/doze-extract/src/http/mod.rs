@@ -3,13 +3,12 @@
 mod dialect;
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use doze_core::url;
 use serde_json::Value;
-use ureq::http::Uri;
 use ureq::{Agent, Error};
 
 use crate::program::Said;
@@ -104,7 +103,7 @@ impl Endpoint {
             return Err(self.failed(dialect::refusal(status, &body, &answer)));
         }
         dialect::read(self.api, &body).map_err(|said| Failure::NoReply {
-            who: self.shown(),
+            who: url::shown(&self.url),
             said: said.unwrap_or_else(|| dialect::told(&answer)),
         })
     }
@@ -116,7 +115,7 @@ impl Endpoint {
             // A key goes to the address that it was configured for and nowhere else.
             .max_redirects(0);
         // What is said to this machine does not leave it, whatever proxy the environment names.
-        if is_loopback(&self.url) { config.proxy(None).build().into() } else { config.build().into() }
+        if url::is_loopback(&self.url) { config.proxy(None).build().into() } else { config.build().into() }
     }
 
     fn post(&self, agent: &Agent, body: &Value, timeout: Duration) -> Result<(u16, String), Failure> {
@@ -142,22 +141,11 @@ impl Endpoint {
     }
 
     fn failed(&self, said: String) -> Failure {
-        Failure::Http { url: self.shown(), said }
+        Failure::Http { url: url::shown(&self.url), said }
     }
 
     fn too_late(&self, timeout: Duration) -> Failure {
-        Failure::TimedOut { who: self.shown(), seconds: timeout.as_secs() }
-    }
-
-    /// The address without a name and a password in it.
-    fn shown(&self) -> String {
-        match self.url.split_once("://") {
-            Some((scheme, rest)) => {
-                let host = rest.split('/').next().unwrap_or_default();
-                format!("{scheme}://{}", host.rfind('@').map_or(rest, |at| &rest[at + 1..]))
-            }
-            None => self.url.clone(),
-        }
+        Failure::TimedOut { who: url::shown(&self.url), seconds: timeout.as_secs() }
     }
 }
 
@@ -176,44 +164,5 @@ fn meaning(error: &Error) -> String {
             "extractor.url or extractor.key holds a character that no request may have".to_owned()
         }
         error => error.to_string(),
-    }
-}
-
-fn is_loopback(url: &str) -> bool {
-    let uri: Option<Uri> = url.parse().ok();
-    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default().to_ascii_lowercase();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    address.is_ok_and(|address| address.is_loopback()) || host == "localhost" || host.ends_with(".localhost")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_spoken_to_without_a_proxy() {
-        for url in [
-            "http://127.0.0.1:80/v1",
-            "http://LOCALHOST/v1",
-            "http://[::1]:8080",
-            "http://me:pw@127.1.2.3",
-            "http://a.localhost",
-        ] {
-            assert!(is_loopback(url), "{url}");
-        }
-        for url in
-            ["https://api.openai.com/v1", "http://127.0.0.1.example.com", "http://10.0.0.1", "nonsense", ""]
-        {
-            assert!(!is_loopback(url), "{url}");
-        }
-    }
-
-    #[test]
-    fn an_address_is_told_without_a_password() {
-        let at = |url: &str| {
-            Endpoint { url: url.into(), api: Api::OpenAi, model: String::new(), key: None }.shown()
-        };
-        assert_eq!(at("http://me:p@ss@127.0.0.1:8080/v1"), "http://127.0.0.1:8080/v1");
-        assert_eq!(at("https://h/a@b"), "https://h/a@b");
     }
 }

@@ -41,7 +41,7 @@ pub enum EmbedError {
         reason: String,
     },
     /// Nobody wanted the model any more.
-    #[error("the embedding model is not fetched while memory is off")]
+    #[error("the embedding model is not loaded while memory is off")]
     GivenUp,
     /// The model ran and failed.
     #[error("embedding failed: {0}; the text is still found by its words")]

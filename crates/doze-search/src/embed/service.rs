@@ -1,5 +1,6 @@
 //! The embedding thread: it loads the model when it is first needed, answers queries before documents, and lets the
-//! model go when nothing came for a while. Without work and without a model it sleeps and wakes up for nothing.
+//! model go when nothing came for a while. Without work and without a model it sleeps and wakes up for nothing. While it
+//! is switched off what waits stays where it is, and no model is in memory.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +14,8 @@ use super::model::{EmbedError, Embedder, ModelId};
 /// More queries than this at once are answered with [`QueryEmbedding::Timeout`]: the caller has its words.
 const MAX_QUERIES: usize = 64;
 
-/// Loads a model. It runs on the embedding thread.
+/// Loads a model. It runs on the embedding thread. It may give up ([`EmbedError::GivenUp`]) when the service was switched
+/// off or stopped before.
 pub type Factory = Box<dyn Fn() -> Result<Box<dyn Embedder>, EmbedError> + Send>;
 /// Takes the vectors of a document, in the order of its chunks; none when it could not be embedded. It runs on the
 /// embedding thread.
@@ -145,6 +147,8 @@ struct Lanes {
     documents: VecDeque<Document>,
     /// The thread has something in its hands.
     busy: bool,
+    /// Nothing is embedded while it is switched off.
+    on: bool,
     stop: bool,
     phase: ModelPhase,
     reason: String,
@@ -175,6 +179,7 @@ impl EmbedService {
             queries: VecDeque::new(),
             documents: VecDeque::new(),
             busy: false,
+            on: true,
             stop: false,
             phase: ModelPhase::Unloaded,
             reason: String::new(),
@@ -198,13 +203,29 @@ impl EmbedService {
         Self { shared: None, thread: None }
     }
 
+    /// Switches embedding off or on again. While it is off documents wait, queries are answered that it is off, the model
+    /// leaves memory and its failure is forgotten; what is being embedded at this moment is embedded again later.
+    pub fn switch(&self, on: bool) {
+        let Some(shared) = &self.shared else { return };
+        {
+            let mut lanes = shared.lanes();
+            lanes.on = on;
+            if !on {
+                // Who asked is told at once.
+                lanes.queries.clear();
+                lanes.forget_failure();
+            }
+        }
+        shared.work.notify_one();
+    }
+
     /// The vector of a query, waiting for it at most until `deadline` from now.
     pub fn query(&self, text: &str, deadline: Duration) -> QueryEmbedding {
         let Some(shared) = &self.shared else { return QueryEmbedding::Off };
         let (reply, answer) = sync_channel(1);
         {
             let mut lanes = shared.lanes();
-            if lanes.stop {
+            if lanes.is_off() {
                 return QueryEmbedding::Off;
             }
             if shared.backoff_left(&lanes).is_some() {
@@ -225,11 +246,12 @@ impl EmbedService {
         shared.work.notify_one();
         match answer.recv_timeout(deadline) {
             Ok(Ok(vector)) => QueryEmbedding::Ready(vector),
+            Ok(Err(_)) if shared.lanes().is_off() => QueryEmbedding::Off,
             Ok(Err(reason)) => QueryEmbedding::Failed(reason),
             Err(_) => {
                 let lanes = shared.lanes();
                 match lanes.phase {
-                    _ if lanes.stop => QueryEmbedding::Off,
+                    _ if lanes.is_off() => QueryEmbedding::Off,
                     ModelPhase::Loading => QueryEmbedding::Loading,
                     _ => QueryEmbedding::Timeout,
                 }
@@ -316,6 +338,21 @@ impl Shared {
     }
 }
 
+impl Lanes {
+    fn is_off(&self) -> bool {
+        self.stop || !self.on
+    }
+
+    fn forget_failure(&mut self) {
+        if self.phase == ModelPhase::Failed {
+            self.phase = ModelPhase::Unloaded;
+        }
+        self.reason.clear();
+        self.failed_at = None;
+        self.failures = 0;
+    }
+}
+
 /// What the thread does next.
 enum Job {
     Query(Query),
@@ -351,6 +388,13 @@ impl Worker {
         loop {
             if lanes.stop {
                 return Job::Stop;
+            }
+            if !lanes.on {
+                if self.model.is_some() {
+                    return Job::Unload;
+                }
+                lanes = self.shared.work.wait(lanes).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
             // Documents wait until the model is tried again, so that none stays without its vectors.
             let backoff = self.shared.backoff_left(&lanes).filter(|_| !lanes.documents.is_empty());
@@ -389,16 +433,7 @@ impl Worker {
             while let Some(query) = self.pop_query() {
                 self.answer(query);
             }
-            if self.shared.lanes().stop {
-                return;
-            }
-            let model = match self.load() {
-                Ok(model) => model,
-                Err(_) => {
-                    self.shared.lanes().documents.push_front(document);
-                    return;
-                }
-            };
+            let Ok(model) = self.load() else { return self.put_back(document) };
             match embed(model, chunk) {
                 Ok(vector) => vectors.push(vector),
                 Err(reason) => {
@@ -408,10 +443,19 @@ impl Worker {
                 }
             }
         }
+        // Switched off while the last of it was embedded.
+        if self.shared.lanes().is_off() {
+            return self.put_back(document);
+        }
         let done = document.done.lock().unwrap_or_else(PoisonError::into_inner);
         if catch_unwind(AssertUnwindSafe(|| done(document.id, vectors))).is_err() {
             tracing::error!("the receiver of embeddings failed");
         }
+    }
+
+    /// It is the next one again; a service that ends drops it with the others.
+    fn put_back(&self, document: Document) {
+        self.shared.lanes().documents.push_front(document);
     }
 
     fn pop_query(&self) -> Option<Query> {
@@ -420,6 +464,9 @@ impl Worker {
 
     /// The model, loaded if need be; the reason why it cannot be.
     fn load(&mut self) -> Result<&mut Box<dyn Embedder>, String> {
+        if self.shared.lanes().is_off() {
+            return Err(EmbedError::GivenUp.to_string());
+        }
         if self.model.is_none() {
             {
                 let mut lanes = self.shared.lanes();
@@ -441,8 +488,11 @@ impl Worker {
                     self.model = Some(model);
                     return self.model.as_mut().ok_or_else(|| "the model is gone".to_owned());
                 }
-                // That nobody wanted it speaks neither for nor against the next attempt.
-                Ok(Err(error @ EmbedError::GivenUp)) => (error.to_string(), 1),
+                // That nobody wanted it is no failure, and speaks neither for nor against the next attempt.
+                Ok(Err(error @ EmbedError::GivenUp)) => {
+                    lanes.phase = ModelPhase::Unloaded;
+                    return Err(error.to_string());
+                }
                 Ok(Err(error)) => (error.to_string(), lanes.failures + 1),
                 Err(_) => ("the model cannot be loaded".to_owned(), lanes.failures + 1),
             };
@@ -522,6 +572,7 @@ mod tests {
             assert!(matches!(service.query("x", Duration::from_secs(20)), QueryEmbedding::Failed(_)));
             service.shared.as_ref().unwrap().lanes().failures
         });
-        assert_eq!(failures, [1, 2, 1, 1]);
+        assert_eq!(failures, [1, 2, 2, 2]);
+        assert_eq!(service.state().state, ModelPhase::Unloaded);
     }
 }

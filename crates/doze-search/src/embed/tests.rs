@@ -193,6 +193,76 @@ fn documents_wait_for_a_model_that_can_only_be_loaded_later() {
 }
 
 #[test]
+fn while_it_is_switched_off_nothing_is_embedded_and_what_waits_is_embedded_afterwards() {
+    let (loads, dropped) = (Arc::new(AtomicUsize::new(0)), channel());
+    let (counter, dropped_by) = (Arc::clone(&loads), std::sync::Mutex::new(dropped.0));
+    let factory: Factory = Box::new(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        let dropped = dropped_by.lock().unwrap().clone();
+        Ok(Box::new(Counted { id: id(), dropped }) as Box<dyn Embedder>)
+    });
+    let service = EmbedService::start(factory, EmbedOptions::new(id()));
+    service.switch(false);
+    let (done_by, done) = channel();
+    let submit = |text: &str| {
+        let done_by = done_by.clone();
+        let docs = vec![(text.to_owned(), vec![text.to_owned()])];
+        service.submit(docs, Box::new(move |doc, _| done_by.send(doc).unwrap()))
+    };
+    assert_eq!(submit("a"), Submitted::Accepted);
+    assert_eq!(service.query("q", LONG), QueryEmbedding::Off);
+    assert_eq!((loads.load(Ordering::SeqCst), service.state().waiting), (0, 1));
+    service.switch(true);
+    assert_eq!(done.recv_timeout(LONG).unwrap(), "a");
+    // The model leaves memory at once, and not when it has been idle for long enough.
+    service.switch(false);
+    dropped.1.recv_timeout(LONG).unwrap();
+    assert_eq!((service.state().state, submit("b")), (ModelPhase::Unloaded, Submitted::Accepted));
+    service.switch(true);
+    assert_eq!(done.recv_timeout(LONG).unwrap(), "b");
+    assert_eq!(loads.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn what_is_switched_off_in_the_middle_of_a_document_is_not_handed_out() {
+    let (service, seen, gate) = gated(EmbedOptions::new(id()));
+    let (done_by, done) = channel();
+    let docs = vec![("doc".to_owned(), vec!["one".to_owned(), "three".to_owned()])];
+    service.submit(docs, Box::new(move |doc, vectors| done_by.send((doc, vectors)).unwrap()));
+    for chunk in ["one", "three"] {
+        assert_eq!(seen.recv_timeout(LONG).unwrap(), chunk);
+        if chunk == "three" {
+            service.switch(false);
+        }
+        gate.send(()).unwrap();
+    }
+    // Its last chunk was embedded, and nobody is told: it waits again as a whole.
+    while service.state().waiting == 0 {
+        std::thread::yield_now();
+    }
+    assert!(done.try_recv().is_err());
+    service.stop();
+    assert!(done.recv_timeout(LONG).is_err(), "and is dropped with the service");
+}
+
+#[test]
+fn a_failure_is_forgotten_when_it_is_switched_off() {
+    let loads = AtomicUsize::new(0);
+    let factory: Factory = Box::new(move || match loads.fetch_add(1, Ordering::SeqCst) {
+        0 => Err(EmbedError::Load { name: "test".into(), reason: "not yet".into() }),
+        _ => Ok(Box::new(Counted { id: id(), dropped: channel().0 }) as Box<dyn Embedder>),
+    });
+    let service = EmbedService::start(factory, EmbedOptions::new(id()));
+    assert!(matches!(service.query("q", LONG), QueryEmbedding::Failed(_)));
+    assert_eq!(service.state().state, ModelPhase::Failed);
+    service.switch(false);
+    let state = service.state();
+    assert_eq!((state.state, state.reason.as_str()), (ModelPhase::Unloaded, ""));
+    service.switch(true);
+    assert_eq!(service.query("q", LONG), QueryEmbedding::Ready(vec![1.0]), "and it is tried again at once");
+}
+
+#[test]
 fn nobody_waits_for_a_model_that_takes_long_to_come() {
     let (started_by, started) = channel();
     let (gate, go) = channel::<()>();

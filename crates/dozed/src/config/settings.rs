@@ -12,8 +12,6 @@ use super::{Config, cron};
 /// Every setting, typed. In the order of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// `preset`
-    pub preset: String,
     /// `memory.enabled`
     pub memory_enabled: bool,
     /// `memory.engine`
@@ -73,7 +71,6 @@ impl Settings {
         };
         let some = |text: String| (!text.is_empty()).then_some(text);
         Self {
-            preset: text("preset"),
             memory_enabled: on("memory.enabled"),
             memory_engine: text("memory.engine"),
             brief_tokens: size("memory.brief_tokens"),

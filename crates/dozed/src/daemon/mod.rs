@@ -48,6 +48,7 @@ struct Parts {
     sweeper: Arc<Sweeper>,
     workers: Arc<Workers>,
     level: LogLevel,
+    memory: doze_mcp::MemorySwitch,
 }
 
 impl Parts {
@@ -55,6 +56,8 @@ impl Parts {
     fn apply(&self, settings: &Settings) {
         self.level.set(&settings.log_level);
         self.engine.set_switches(&self.owner, switches(settings));
+        // Told afterwards: who looks at its tools again sees the new ones.
+        self.memory.set(settings.memory_enabled);
         self.sweeper.reschedule(settings.dream_cron.clone());
     }
 }
@@ -95,6 +98,7 @@ impl Daemon {
             sweeper: Arc::new(sweeper),
             workers: Arc::new(workers),
             level: opening.level.clone(),
+            memory: doze_mcp::MemorySwitch::new(settings.memory_enabled),
         };
         let around = Around {
             config: Arc::clone(&opening.config),
@@ -120,6 +124,10 @@ impl Handler for Daemon {
 
     fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError> {
         self.dispatch.mcp_open(params)
+    }
+
+    fn memory_switch(&self) -> doze_mcp::MemorySwitch {
+        self.parts.memory.clone()
     }
 
     fn reload(&self, settings: &Settings) {
@@ -159,7 +167,6 @@ impl Process for Around {
             },
             rss_bytes: resident_bytes(),
             clock_offset: self.clock_offset,
-            problem: None,
         }
     }
 

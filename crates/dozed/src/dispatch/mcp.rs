@@ -10,16 +10,19 @@ use serde_json::Value;
 use super::{Dispatch, given, told};
 
 impl Dispatch {
-    /// Notes the mode that a hook told, for the tools of the same project and harness.
+    /// Notes the mode that a hook of a session told, for the tools of the same project and harness.
     pub(super) fn note_mode(
         &self,
         reader: &Reader,
         agent: Option<&Agent>,
+        session: Option<&str>,
         mode: Option<&str>,
     ) -> Result<(), WireError> {
         let (Some(agent), Some(mode)) = (agent, mode.filter(|mode| !mode.is_empty())) else { return Ok(()) };
         let harness = given::agent(agent).harness;
-        self.engine.note_permission(&self.owner, reader, &harness, mode).map_err(told)
+        self.engine
+            .note_permission(&self.owner, reader, &harness, session.unwrap_or_default(), mode)
+            .map_err(told)
     }
 
     /// Opens a face for one agent.

@@ -52,7 +52,12 @@ impl Dispatch {
         }
         let budget = params.budget.map(budget).transpose()?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
-        self.note_mode(&reader, params.agent.as_ref(), params.permission_mode.as_deref())?;
+        self.note_mode(
+            &reader,
+            params.agent.as_ref(),
+            params.session.as_deref(),
+            params.permission_mode.as_deref(),
+        )?;
         let request = BriefRequest {
             reader,
             budget,
@@ -67,7 +72,12 @@ impl Dispatch {
     pub(super) fn recall_prompt(&self, params: Value) -> Result<Value, WireError> {
         let params: PromptParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, None, None)?;
-        self.note_mode(&reader, params.agent.as_ref(), params.permission_mode.as_deref())?;
+        self.note_mode(
+            &reader,
+            params.agent.as_ref(),
+            params.session.as_deref(),
+            params.permission_mode.as_deref(),
+        )?;
         let found = self
             .engine
             .prompt(&self.owner, &reader, params.session.as_deref(), &params.prompt)

@@ -16,7 +16,6 @@ use super::{Dispatch, answer, given, told};
 /// What only the process knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessFacts {
-    /// Who reads a run when it ends, as configured.
     /// The engine that remembers, as configured.
     pub(crate) memory_engine: String,
     /// Commits in the spool.
@@ -25,8 +24,6 @@ pub(crate) struct ProcessFacts {
     pub(crate) rss_bytes: u64,
     /// The clock's offset for trials, in seconds.
     pub(crate) clock_offset: Option<i64>,
-    /// Something a person should hear of.
-    pub(crate) problem: Option<String>,
 }
 
 /// The process around the engine.
@@ -61,7 +58,7 @@ impl Dispatch {
             spool: facts.spool,
             store_bytes: status.store_bytes,
             rss_bytes: facts.rss_bytes,
-            problem: problem(&status).or(facts.problem),
+            problem: problem(&status),
             http: None,
             paused_until: status.paused_until.map(|until| until.to_string()),
             clock_offset: facts.clock_offset,

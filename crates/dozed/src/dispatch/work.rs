@@ -12,7 +12,12 @@ impl Dispatch {
     pub(super) fn work_set(&self, params: Value) -> Result<Value, WireError> {
         let params: SetParams = parse_params(params)?;
         let reader = given::reader(Some(&params.agent), params.cwd, params.project, None)?;
-        self.note_mode(&reader, Some(&params.agent), params.permission_mode.as_deref())?;
+        self.note_mode(
+            &reader,
+            Some(&params.agent),
+            params.session.as_deref(),
+            params.permission_mode.as_deref(),
+        )?;
         let request = WorkRequest {
             agent: Some(given::agent(&params.agent)),
             reader,

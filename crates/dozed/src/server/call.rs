@@ -94,9 +94,10 @@ impl Caller {
 
     async fn open_mcp(&mut self, params: Value) -> Result<Value, WireError> {
         let limit = self.shared.limits.faces;
-        let place = Arc::clone(&self.shared.faces)
-            .try_acquire_owned()
-            .map_err(|_| WireError::busy(format!("{limit} agents are connected")))?;
+        let place = Arc::clone(&self.shared.faces).try_acquire_owned().map_err(|_| {
+            WireError::busy(format!("{limit} agents are connected already"))
+                .with_hint("close an agent that is not needed, and call again")
+        })?;
         let handler = Arc::clone(&self.shared.handler);
         let face = tokio::task::spawn_blocking(move || handler.open_mcp(params)).await;
         let face = face.map_err(|_| fault())??;

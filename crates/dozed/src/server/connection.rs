@@ -95,7 +95,8 @@ where
 {
     let (read, write) = tokio::io::split(stream);
     let read = std::io::Cursor::new(ahead).chain(read);
-    doze_mcp::serve(open.face, read, write, shared.limits.frame_bytes, shared.shutdown.begun()).await;
+    let (common, longest) = (&shared.mcp, shared.limits.frame_bytes);
+    doze_mcp::serve(open.face, common, read, write, longest, shared.shutdown.begun()).await;
     drop(open.place);
 }
 

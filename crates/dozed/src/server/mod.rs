@@ -43,6 +43,9 @@ pub trait Handler: Send + Sync + 'static {
     /// Opens a face that speaks MCP over the rest of a connection.
     fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError>;
 
+    /// Tells those faces when memory is switched on or off.
+    fn memory_switch(&self) -> doze_mcp::MemorySwitch;
+
     /// The configuration was read again.
     fn reload(&self, settings: &Settings);
 
@@ -60,6 +63,8 @@ pub struct Limits {
     pub faces: usize,
     /// Calls at once; more wait.
     pub calls: usize,
+    /// Calls of tools over MCP at once, beside those; more wait.
+    pub tools: usize,
     /// How long a call waits for its turn before it is told `busy`.
     pub call_wait: Duration,
     /// Bytes of a line.
@@ -80,6 +85,7 @@ impl Default for Limits {
             connections: 256,
             faces: 128,
             calls: 64,
+            tools: 16,
             call_wait: Duration::from_secs(10),
             frame_bytes: MAX_FRAME_BYTES,
             first_time: Duration::from_secs(5),
@@ -127,6 +133,7 @@ struct Shared {
     shutdown: Shutdown,
     calls: Arc<Semaphore>,
     faces: Arc<Semaphore>,
+    mcp: doze_mcp::Common,
     capabilities: Capabilities,
 }
 
@@ -149,7 +156,9 @@ impl Server {
         let capabilities = Capabilities { max_frame_bytes: limits.frame_bytes, methods };
         let calls = Arc::new(Semaphore::new(limits.calls));
         let faces = Arc::new(Semaphore::new(limits.faces));
-        Self { shared: Arc::new(Shared { handler, limits, shutdown, calls, faces, capabilities }) }
+        let mcp =
+            doze_mcp::Common { turns: doze_mcp::Turns::new(limits.tools), memory: handler.memory_switch() };
+        Self { shared: Arc::new(Shared { handler, limits, shutdown, calls, faces, mcp, capabilities }) }
     }
 
     /// Serves until the end is asked for and all calls have ended. Answers whether they ended in time.

@@ -48,6 +48,10 @@ impl Handler for Toy {
         }
     }
 
+    fn memory_switch(&self) -> doze_mcp::MemorySwitch {
+        doze_mcp::MemorySwitch::new(true)
+    }
+
     fn open_mcp(&self, _params: Value) -> Result<doze_mcp::Project, WireError> {
         Err(WireError::unknown_method("mcp.open"))
     }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use doze_core::model::hex;
+use doze_core::url::is_loopback;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use ureq::Agent;
-use ureq::http::Uri;
 
 use super::{FetchedModel, Patience, UNFINISHED};
 use crate::embed::model::EmbedError;
@@ -125,26 +124,4 @@ fn agent(url: &str, patience: Patience) -> Agent {
         .timeout_global(Some(patience.longest));
     // What this machine serves is not asked for elsewhere, whatever proxy the environment names.
     if is_loopback(url) { config.proxy(None).build().into() } else { config.build().into() }
-}
-
-fn is_loopback(url: &str) -> bool {
-    let uri: Option<Uri> = url.parse().ok();
-    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    address.is_ok_and(|address| address.is_loopback()) || host.eq_ignore_ascii_case("localhost")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_asked_without_a_proxy() {
-        for url in ["http://127.0.0.1:80/m.tar.gz", "http://LOCALHOST/m", "http://[::1]:8080/m"] {
-            assert!(is_loopback(url), "{url}");
-        }
-        for url in ["https://example.com/m", "http://127.0.0.1.example.com/m", "http://10.0.0.1/m", "", "x"] {
-            assert!(!is_loopback(url), "{url}");
-        }
-    }
 }

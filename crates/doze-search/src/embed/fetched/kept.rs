@@ -32,20 +32,23 @@ pub(super) fn write(folder: &Path, archive: &str, files: BTreeMap<String, String
     File::open(folder)?.sync_all()
 }
 
-/// The files of this archive, if all are there and none has changed. The bytes that are given are those that were
-/// checked.
-pub(super) fn read(folder: &Path, archive: &str) -> Option<BTreeMap<String, Vec<u8>>> {
+/// The files of this archive, if all are there, none has changed and together they have no more than `max_bytes`. The
+/// bytes that are given are those that were checked.
+pub(super) fn read(folder: &Path, archive: &str, max_bytes: u64) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut text = String::new();
     open(&folder.join(MANIFEST))?.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
     let manifest: Manifest =
         serde_json::from_str(&text).ok().filter(|found: &Manifest| found.archive == archive)?;
     let mut files = BTreeMap::new();
+    let mut left = max_bytes;
     for (name, hash) in manifest.files {
         if name.contains('/') {
             return None;
         }
         let mut bytes = Vec::new();
-        open(&folder.join(&name))?.read_to_end(&mut bytes).ok()?;
+        // One more than may be, so that what is too long is seen to be.
+        open(&folder.join(&name))?.take(left.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+        left = left.checked_sub(bytes.len() as u64)?;
         if hex(&Sha256::digest(&bytes)) != hash {
             return None;
         }

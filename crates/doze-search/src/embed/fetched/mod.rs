@@ -3,7 +3,9 @@
 //! What comes must have the SHA-256 that the person pinned and may not be larger than they allow, else nothing of it is
 //! kept. It is a tar archive, compressed with gzip or not, with one `.onnx` file, `tokenizer.json`, and for ONNX Runtime
 //! the other three JSON files of such models; the rest of it is left out. It lies in a folder named by its hash, with the
-//! hash of every file beside them, and each load looks at them again.
+//! hash of every file beside them, and each load looks at them again. That guards against damage: a broken disk, a copy
+//! that was cut short, an editor. It does not guard against somebody who may write the folder, since they may write the
+//! hashes too; the folder is its owner's alone.
 
 mod download;
 mod kept;
@@ -17,6 +19,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use doze_core::url;
 
 use super::model::{EmbedError, ModelId};
 use super::ort::ModelFiles;
@@ -67,15 +71,15 @@ impl FetchedModel {
     }
 
     fn files_within(&self, patience: Patience, gave_up: &dyn Fn() -> bool) -> Result<ModelFiles, EmbedError> {
-        let folder = self.folder.join(&self.sha256);
-        if let Some(files) = kept::read(&folder, &self.sha256) {
-            return self.sorted(files);
-        }
         if gave_up() {
             return Err(EmbedError::GivenUp);
         }
+        let folder = self.folder.join(&self.sha256);
+        if let Some(files) = kept::read(&folder, &self.sha256, self.max_unpacked()) {
+            return self.sorted(files);
+        }
         self.fetch(&folder, patience, gave_up)?;
-        let files = kept::read(&folder, &self.sha256)
+        let files = kept::read(&folder, &self.sha256, self.max_unpacked())
             .ok_or_else(|| self.failed("it was not what had been written when it was read again".into()))?;
         self.sorted(files)
     }
@@ -95,7 +99,7 @@ impl FetchedModel {
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(&self.folder)
             .map_err(disk)?;
-        let hashes = unpack::unpack(archive.as_file(), new.path(), self.max_bytes.saturating_mul(4))
+        let hashes = unpack::unpack(archive.as_file(), new.path(), self.max_unpacked())
             .map_err(|reason| self.failed(reason))?;
         kept::write(new.path(), &self.sha256, hashes).map_err(disk)?;
         // From here on the folder is the model's, and no longer removed with its name.
@@ -107,8 +111,13 @@ impl FetchedModel {
         // The model before this one.
         let is_model = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         self.clear(|name| is_model(name) && name != self.sha256).map_err(disk)?;
-        tracing::info!(url = self.shown(), sha256 = self.sha256, "The embedding model was fetched");
+        tracing::info!(url = url::shown(&self.url), sha256 = self.sha256, "The embedding model was fetched");
         Ok(())
+    }
+
+    /// Bytes of its files together, at most.
+    fn max_unpacked(&self) -> u64 {
+        self.max_bytes.saturating_mul(4)
     }
 
     /// Deletes what lies among the models and has such a name.
@@ -154,20 +163,8 @@ impl FetchedModel {
         if name.is_empty() { "fetched".to_owned() } else { name }
     }
 
-    /// The address as it may be told: without a name, a password and what may hold a token.
-    fn shown(&self) -> String {
-        let path = self.url.split(['?', '#']).next().unwrap_or_default();
-        match path.split_once("://") {
-            Some((scheme, rest)) => {
-                let host = rest.split('/').next().unwrap_or_default();
-                format!("{scheme}://{}", host.rfind('@').map_or(rest, |at| &rest[at + 1..]))
-            }
-            None => path.to_owned(),
-        }
-    }
-
     fn failed(&self, reason: String) -> EmbedError {
-        EmbedError::Fetch { url: self.shown(), reason }
+        EmbedError::Fetch { url: url::shown(&self.url), reason }
     }
 }
 

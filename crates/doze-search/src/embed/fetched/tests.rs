@@ -262,6 +262,10 @@ fn a_server_that_falls_silent_is_given_up_and_so_is_one_that_nobody_waits_for() 
     let before = server.asked();
     assert!(matches!(model.files_within(PATIENCE, &|| true), Err(EmbedError::GivenUp)));
     assert_eq!(server.asked(), before);
+    // Nor is what lies on disk loaded for them.
+    *server.reply.lock().unwrap() = Reply::Whole(archive.clone());
+    files(&model).unwrap();
+    assert!(matches!(model.files_within(PATIENCE, &|| true), Err(EmbedError::GivenUp)));
 }
 
 #[test]
@@ -298,6 +302,11 @@ fn what_was_changed_on_disk_is_deleted_and_fetched_again() {
         assert_eq!(files(&model).unwrap().onnx, b"graph", "{what}");
         assert_eq!((server.asked(), kept(&model)), (round + 2, before.clone()), "{what}");
     }
+    // A folder that says it holds more than it may is not read to its end, let alone used.
+    let too_small = FetchedModel { max_bytes: 2, ..model.clone() };
+    assert!(kept::read(&folder, &model.sha256, model.max_unpacked()).is_some());
+    assert!(kept::read(&folder, &model.sha256, too_small.max_unpacked()).is_none());
+    assert!(matches!(too_small.files_within(PATIENCE, &|| true), Err(EmbedError::GivenUp)));
     // Without the server what was changed is gone, and not used.
     fs::write(&onnx, b"gr4ph").unwrap();
     *server.reply.lock().unwrap() = Reply::Status(503);
@@ -367,7 +376,7 @@ fn an_address_names_the_model_and_is_told_without_what_is_secret() {
     let of = |url: &str| {
         let model =
             FetchedModel { url: url.into(), sha256: String::new(), max_bytes: 0, folder: PathBuf::new() };
-        (model.name(), model.shown())
+        (model.name(), doze_core::url::shown(&model.url))
     };
     let both = |name: &str, shown: &str| (name.to_owned(), shown.to_owned());
     assert_eq!(
