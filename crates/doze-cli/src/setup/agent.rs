@@ -16,12 +16,23 @@ pub(crate) struct Agent {
     folder: &'static str,
     /// The settings file in that folder.
     file: &'static str,
+    /// Where it keeps its MCP servers.
+    pub(crate) servers: Servers,
     /// The folder with the sessions in that folder.
     sessions: &'static str,
     /// The hooks it gets.
     pub(crate) hooks: &'static [Registration],
     /// What the person has to do afterwards.
     pub(crate) afterwards: &'static str,
+}
+
+/// The file in which an agent keeps its MCP servers, and its language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// JSON.
+    Json(&'static str),
+    /// TOML.
+    Toml(&'static str),
 }
 
 /// One hook to register.
@@ -46,6 +57,7 @@ pub(crate) const AGENTS: [Agent; 3] = [
         folder_variable: Some("CLAUDE_CONFIG_DIR"),
         folder: ".claude",
         file: "settings.json",
+        servers: Servers::Json(".claude.json"),
         sessions: "projects",
         hooks: &[
             on("SessionStart", None, 5),
@@ -63,6 +75,7 @@ pub(crate) const AGENTS: [Agent; 3] = [
         folder_variable: Some("CODEX_HOME"),
         folder: ".codex",
         file: "hooks.json",
+        servers: Servers::Toml("config.toml"),
         sessions: "sessions",
         hooks: &[
             on("SessionStart", None, 5),
@@ -79,6 +92,7 @@ pub(crate) const AGENTS: [Agent; 3] = [
         folder_variable: None,
         folder: ".gemini",
         file: "settings.json",
+        servers: Servers::Json("settings.json"),
         sessions: "tmp",
         hooks: &[
             on("SessionStart", None, 5_000),
@@ -108,6 +122,17 @@ impl Agent {
     /// The settings file in the agent's folder.
     pub(crate) fn settings(&self, folder: &Path) -> PathBuf {
         folder.join(self.file)
+    }
+
+    /// The file with its MCP servers. Claude Code's lies beside its folder, and in it when a variable moved the folder.
+    pub(crate) fn servers_file(&self, folder: &Path, variable: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
+        let (Servers::Json(file) | Servers::Toml(file)) = self.servers;
+        let is_moved =
+            self.folder_variable.and_then(variable).is_some_and(|moved| !moved.as_os_str().is_empty());
+        match folder.parent() {
+            Some(home) if self.harness == Harness::ClaudeCode && !is_moved => home.join(file),
+            _ => folder.join(file),
+        }
     }
 
     /// What a person should know before hooks go beside others in another file of the agent's.
@@ -142,6 +167,21 @@ mod tests {
         assert_eq!(folder("codex", Some("")), Path::new("/home/dev/.codex"));
         assert_eq!(folder("claude-code", None), Path::new("/home/dev/.claude"));
         assert_eq!(folder("gemini", Some("/x")), Path::new("/home/dev/.gemini"));
+    }
+
+    #[test]
+    fn servers_lie_where_each_agent_looks_for_them() {
+        for (agent, folder, variable, file) in [
+            ("claude-code", "/home/dev/.claude", None, "/home/dev/.claude.json"),
+            ("claude-code", "/home/dev/.claude", Some(""), "/home/dev/.claude.json"),
+            ("claude-code", "/x/.claude", Some("/x/.claude"), "/x/.claude/.claude.json"),
+            ("codex", "/home/dev/.codex", None, "/home/dev/.codex/config.toml"),
+            ("gemini", "/home/dev/.gemini", Some("/x"), "/home/dev/.gemini/settings.json"),
+        ] {
+            let agent = Agent::from_name(agent).unwrap();
+            let found = agent.servers_file(Path::new(folder), &|_| variable.map(PathBuf::from));
+            assert_eq!(found, Path::new(file));
+        }
     }
 
     #[test]

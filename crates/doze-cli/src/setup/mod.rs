@@ -1,4 +1,5 @@
-//! `doze setup`: our hooks in the agents' settings, with the person's consent, and out again without a trace.
+//! `doze setup`: our hooks and our MCP server in the agents' settings, with the person's consent, and out again without
+//! a trace.
 
 mod agent;
 mod edit;
@@ -7,6 +8,7 @@ mod hooks;
 mod jsonc;
 mod plan;
 mod program;
+mod servers;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,7 @@ use doze_protocol::{Exit, method};
 use serde_json::{Value, json};
 
 use agent::{AGENTS, Agent};
-use plan::Plan;
+use plan::{Plan, Target};
 
 use crate::app::{self, App};
 use crate::caller;
@@ -28,9 +30,12 @@ use crate::screen::{one_line, tilde, wrap};
 pub(crate) struct Args {
     /// Only this agent: claude-code, codex or gemini
     agent: Option<String>,
-    /// Take the hooks out again
+    /// Take everything out again
     #[arg(long)]
     remove: bool,
+    /// Leave out the MCP server, which offers the agent memory as tools
+    #[arg(long, conflicts_with = "remove")]
+    no_mcp: bool,
     /// Show what would be changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -85,22 +90,13 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
         files::refuse_foreign_home(folder)?;
     }
     let program = program::lasting_path()?;
-    let planned: Vec<(&Agent, Result<Plan, CommandError>)> = agents
-        .into_iter()
-        .map(|(agent, folder)| {
-            let path = agent.settings(&folder);
-            (
-                agent,
-                if args.remove { plan::remove(agent, path) } else { plan::install(agent, path, &program) },
-            )
-        })
-        .collect();
+    let planned = plans(agents, args, &program);
     if !app.is_json() {
         show_changes(app, &planned, args.diff)?;
     }
-    let changes = planned.iter().any(|(_, plan)| plan.as_ref().is_ok_and(Plan::changes_anything));
+    let changes = planned.iter().any(Planned::changes_anything);
     if changes && !args.dry_run && !args.yes {
-        confirm(if args.remove { "Take these hooks out?" } else { "Write this?" })?;
+        confirm(if args.remove { "Take this out?" } else { "Write this?" })?;
     }
     let outcomes = carry_out(planned, args.dry_run);
     report(app, args, &outcomes)?;
@@ -114,14 +110,38 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
     Ok(Exit::Done)
 }
 
+/// What is to become of each file, the hooks' before the server's.
+fn plans(agents: Vec<(&'static Agent, PathBuf)>, args: &Args, program: &str) -> Vec<Planned> {
+    let of_agent = |(agent, folder): (&'static Agent, PathBuf)| {
+        let servers = (!args.no_mcp).then(|| agent.servers_file(&folder, &variable));
+        Target::of(agent.settings(&folder), servers).into_iter().map(move |target| {
+            let is_server = !target.parts.contains(&plan::Part::Hooks);
+            let plan =
+                if args.remove { plan::remove(agent, target) } else { plan::install(agent, target, program) };
+            Planned { agent, is_server, plan }
+        })
+    };
+    agents.into_iter().flat_map(of_agent).collect()
+}
+
+/// One file of one agent, and what is to become of it.
+struct Planned {
+    agent: &'static Agent,
+    /// It holds the MCP server and no hooks.
+    is_server: bool,
+    plan: Result<Plan, CommandError>,
+}
+
+impl Planned {
+    fn changes_anything(&self) -> bool {
+        self.plan.as_ref().is_ok_and(Plan::changes_anything)
+    }
+}
+
 /// What would be changed, in a few lines for each agent or line by line.
-fn show_changes(
-    app: &App,
-    planned: &[(&'static Agent, Result<Plan, CommandError>)],
-    in_full: bool,
-) -> Result<(), CommandError> {
+fn show_changes(app: &App, planned: &[Planned], in_full: bool) -> Result<(), CommandError> {
     app.draw(|screen| {
-        for (agent, plan) in planned {
+        for Planned { agent, plan, .. } in planned {
             let Ok(plan) = plan else { continue };
             screen.line(screen.bold(&one_line(&format!("{} · {}", agent.name, tilde(&plan.path)))))?;
             if in_full {
@@ -134,9 +154,7 @@ fn show_changes(
                 }
             }
         }
-        let is_cut =
-            |(_, plan): &(_, Result<Plan, CommandError>)| plan.as_ref().is_ok_and(Plan::changes_anything);
-        if !in_full && planned.iter().any(is_cut) {
+        if !in_full && planned.iter().any(Planned::changes_anything) {
             screen.line("Line by line:  doze setup --dry-run --diff")?;
         }
         Ok(())
@@ -144,22 +162,25 @@ fn show_changes(
     Ok(())
 }
 
-/// What became of one agent.
+/// What became of one file of an agent.
 struct Outcome {
     agent: &'static Agent,
+    is_server: bool,
     path: Option<PathBuf>,
     diff: String,
     changed: bool,
     error: Option<CommandError>,
 }
 
-fn carry_out(planned: Vec<(&'static Agent, Result<Plan, CommandError>)>, dry_run: bool) -> Vec<Outcome> {
-    let outcome = |(agent, plan): (&'static Agent, Result<Plan, CommandError>)| match plan {
-        Err(error) => Outcome { agent, path: None, diff: String::new(), changed: false, error: Some(error) },
+fn carry_out(planned: Vec<Planned>, dry_run: bool) -> Vec<Outcome> {
+    let outcome = |Planned { agent, is_server, plan }: Planned| match plan {
+        Err(error) => {
+            Outcome { agent, is_server, path: None, diff: String::new(), changed: false, error: Some(error) }
+        }
         Ok(plan) => {
             let changed = plan.changes_anything();
             let error = if changed && !dry_run { plan::apply(&plan).err() } else { None };
-            Outcome { agent, diff: plan.diff(), path: Some(plan.path), changed, error }
+            Outcome { agent, is_server, diff: plan.diff(), path: Some(plan.path), changed, error }
         }
     };
     planned.into_iter().map(outcome).collect()
@@ -179,6 +200,7 @@ fn report(app: &App, args: &Args, outcomes: &[Outcome]) -> Result<(), CommandErr
             .map(|outcome| {
                 json!({
                     "agent": outcome.agent.harness.name(),
+                    "file": if outcome.is_server { "mcp" } else { "hooks" },
                     "path": outcome.path.as_ref().map(|path| path.display().to_string()),
                     "state": state(outcome),
                     "diff": outcome.diff,
@@ -191,14 +213,25 @@ fn report(app: &App, args: &Args, outcomes: &[Outcome]) -> Result<(), CommandErr
     }
     for outcome in outcomes {
         let said = match state(outcome) {
-            "failed" => "was left as it is",
-            "unchanged" if args.remove => "has no hooks of doze",
-            "unchanged" => "is connected already",
-            "would change" => "would be changed; nothing was written",
-            "removed" => "is disconnected",
-            _ => "is connected",
+            "failed" if outcome.is_server => "'s MCP servers were left as they are",
+            "unchanged" if outcome.is_server && args.remove => "'s MCP servers hold none of doze",
+            "unchanged" if outcome.is_server => " has the tools already",
+            "would change" if outcome.is_server => "'s MCP servers would be changed; nothing was written",
+            "removed" if outcome.is_server => " has the tools no more",
+            _ if outcome.is_server => {
+                " has the tools: memory_search, memory_record, memory_feedback, task_context"
+            }
+            "failed" => " was left as it is",
+            "unchanged" if args.remove => " has no hooks of doze",
+            "unchanged" => " is connected already",
+            "would change" => " would be changed; nothing was written",
+            "removed" => " is disconnected",
+            _ => " is connected",
         };
-        app.say(&format!("{} {said}", outcome.agent.name))?;
+        app.say(&format!("{}{said}", outcome.agent.name))?;
+        if outcome.is_server {
+            continue;
+        }
         let folder = outcome.path.as_deref().and_then(Path::parent);
         let caution = folder.and_then(|folder| outcome.agent.caution(folder)).unwrap_or_default();
         for said in [outcome.agent.afterwards, caution].into_iter().filter(|said| !said.is_empty()) {

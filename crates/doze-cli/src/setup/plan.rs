@@ -6,9 +6,81 @@ use doze_protocol::Exit;
 use similar::{ChangeTag, TextDiff};
 
 use super::agent::Agent;
-use super::{files, hooks};
+use super::hooks::HooksError;
+use super::{files, hooks, servers};
 use crate::error::CommandError;
 use crate::screen::count;
+
+/// What of ours stands in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Hooks,
+    Server,
+}
+
+impl Part {
+    fn add(self, agent: &Agent, text: &str, program: &str) -> Result<String, HooksError> {
+        match self {
+            Self::Hooks => hooks::add(agent, text, program),
+            Self::Server => servers::add(agent, text, program),
+        }
+    }
+
+    fn remove(self, agent: &Agent, text: &str) -> Result<String, HooksError> {
+        match self {
+            Self::Hooks => hooks::remove(agent, text),
+            Self::Server => servers::remove(agent, text),
+        }
+    }
+
+    fn has_own(self, agent: &Agent, text: &str) -> bool {
+        match self {
+            Self::Hooks => hooks::has_own(agent, text),
+            Self::Server => servers::own_program(agent, text).is_some(),
+        }
+    }
+
+    fn own_program(self, agent: &Agent, text: &str) -> Option<String> {
+        match self {
+            Self::Hooks => hooks::own_program_path(agent, text),
+            Self::Server => servers::own_program(agent, text),
+        }
+    }
+}
+
+/// A file of an agent's, and what of ours is to stand in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Target {
+    /// The files of an agent with their parts: its settings, and unless it is left out the file with its servers.
+    pub(crate) fn of(settings: PathBuf, servers: Option<PathBuf>) -> Vec<Self> {
+        match servers {
+            None => vec![Self { path: settings, parts: vec![Part::Hooks] }],
+            Some(servers) if servers == settings => {
+                vec![Self { path: settings, parts: vec![Part::Hooks, Part::Server] }]
+            }
+            Some(servers) => vec![
+                Self { path: settings, parts: vec![Part::Hooks] },
+                Self { path: servers, parts: vec![Part::Server] },
+            ],
+        }
+    }
+
+    /// A file that is the agent's own memory, with its tokens, gets no copy beside it: it changes at every start, so
+    /// that the copy would be of no use.
+    fn has_backup(&self) -> bool {
+        self.parts.contains(&Part::Hooks)
+    }
+}
+
+/// The text with all of these parts in it, each once.
+fn with_parts(agent: &Agent, parts: &[Part], text: &str, program: &str) -> Result<String, HooksError> {
+    parts.iter().try_fold(text.to_owned(), |text, part| part.add(agent, &text, program))
+}
 
 /// What becomes of an agent's settings file.
 #[derive(Debug)]
@@ -54,8 +126,14 @@ impl Plan {
             .filter(|(_, events)| !events.is_empty())
             .map(|(what, events)| format!("{what}: {}", events.join(", ")))
             .collect();
+        let server = |text: &str| servers::told(agent, text);
+        match (server(before), server(after)) {
+            (None, Some(run)) => lines.push(format!("adds the MCP server doze: {run}")),
+            (Some(_), None) => lines.push("takes out the MCP server doze".to_owned()),
+            _ => {}
+        }
         if lines.is_empty() {
-            lines.push("writes its hooks anew".to_owned());
+            lines.push("writes what is doze's anew".to_owned());
         }
         if let Some(program) = hooks::own_program_path(agent, after).filter(|_| !has.is_empty()) {
             lines.push(format!("each runs: {program} hook {} EVENT", agent.harness.name()));
@@ -93,37 +171,46 @@ pub(crate) fn backup_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Plans to add our hooks, run by `program`.
-pub(crate) fn install(agent: &'static Agent, path: PathBuf, program: &str) -> Result<Plan, CommandError> {
-    let before = files::read(&path)?;
-    let after = hooks::add(agent, before.as_deref().unwrap_or_default(), program)
-        .map_err(|error| left(&path, &error))?;
+/// Plans to add what is ours, run by `program`.
+pub(crate) fn install(agent: &'static Agent, target: Target, program: &str) -> Result<Plan, CommandError> {
+    let before = files::read(&target.path)?;
+    let after = with_parts(agent, &target.parts, before.as_deref().unwrap_or_default(), program)
+        .map_err(|error| left(&target.path, &error))?;
+    let has_backup = target.has_backup();
+    let Target { path, parts } = target;
     let backup = match &before {
+        _ if !has_backup => Backup::Keep,
         None => Backup::Drop,
-        Some(before) if hooks::has_own(agent, before) => Backup::Keep,
+        Some(before) if parts.iter().any(|part| part.has_own(agent, before)) => Backup::Keep,
         Some(_) => Backup::Make,
     };
     Ok(Plan { path, before, after: Some(after), backup })
 }
 
-/// Plans to take our hooks out: back to the very bytes if nobody else has changed the file since, else only ours.
-pub(crate) fn remove(agent: &'static Agent, path: PathBuf) -> Result<Plan, CommandError> {
-    let before = files::read(&path)?;
-    let Some(text) = before.as_deref().filter(|text| hooks::has_own(agent, text)) else {
+/// Plans to take what is ours out: back to the very bytes if nobody else has changed the file since, else only ours.
+pub(crate) fn remove(agent: &'static Agent, target: Target) -> Result<Plan, CommandError> {
+    let before = files::read(&target.path)?;
+    let has_backup = target.has_backup();
+    let Target { path, mut parts } = target;
+    let text = before.as_deref().unwrap_or_default();
+    parts.retain(|part| part.has_own(agent, text));
+    if parts.is_empty() {
         return Ok(Plan { path, after: before.clone(), before, backup: Backup::Keep });
-    };
-    // Nobody has changed the file since, when adding our hooks to what it was gives what it is.
-    let program = hooks::own_program_path(agent, text);
+    }
+    // Nobody has changed the file since, when adding what is ours to what it was gives what it is.
+    let program = parts.iter().find_map(|part| part.own_program(agent, text));
     let is_untouched = |former: &str| {
-        program
-            .as_deref()
-            .is_some_and(|program| hooks::add(agent, former, program).is_ok_and(|again| again == text))
+        let again = |program: &str| with_parts(agent, &parts, former, program);
+        program.as_deref().is_some_and(|program| again(program).is_ok_and(|again| again == text))
     };
-    let former = files::read(&backup_path(&path))?;
+    let former = if has_backup { files::read(&backup_path(&path))? } else { None };
     let (after, backup) = match former {
         Some(former) if is_untouched(&former) => (Some(former), Backup::Drop),
         None if is_untouched("") => (None, Backup::Drop),
-        _ => (Some(hooks::remove(agent, text).map_err(|error| left(&path, &error))?), Backup::Keep),
+        _ => {
+            let rest = parts.iter().try_fold(text.to_owned(), |text, part| part.remove(agent, &text));
+            (Some(rest.map_err(|error| left(&path, &error))?), Backup::Keep)
+        }
     };
     Ok(Plan { path, before, after, backup })
 }
@@ -165,8 +252,12 @@ mod tests {
         Agent::from_name("claude-code").unwrap()
     }
 
+    fn at(path: &Path) -> Target {
+        Target { path: path.to_owned(), parts: vec![Part::Hooks] }
+    }
+
     fn set_up(path: &Path) -> Plan {
-        let plan = install(claude(), path.to_owned(), DOZE).unwrap();
+        let plan = install(claude(), at(path), DOZE).unwrap();
         apply(&plan).unwrap();
         plan
     }
@@ -190,7 +281,7 @@ mod tests {
             set_up(&path);
             assert!(!set_up(&path).changes_anything(), "a second setup changes nothing");
             assert_eq!(fs::read(backup_path(&path)).ok().as_deref(), content, "the backup is what was there");
-            apply(&remove(claude(), path.clone()).unwrap()).unwrap();
+            apply(&remove(claude(), at(&path)).unwrap()).unwrap();
             assert_eq!(fs::read(&path).ok().as_deref(), content);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(content.is_some()));
         }
@@ -204,7 +295,7 @@ mod tests {
         set_up(&path);
         let changed = fs::read_to_string(&path).unwrap().replace("\"a\"", "\"b\"");
         fs::write(&path, changed).unwrap();
-        apply(&remove(claude(), path.clone()).unwrap()).unwrap();
+        apply(&remove(claude(), at(&path)).unwrap()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"model\": \"b\"\n}\n");
     }
 
@@ -212,9 +303,45 @@ mod tests {
     fn removing_what_is_not_there_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        assert!(!remove(claude(), path.clone()).unwrap().changes_anything());
+        assert!(!remove(claude(), at(&path)).unwrap().changes_anything());
         fs::write(&path, "not even json").unwrap();
-        assert!(!remove(claude(), path).unwrap().changes_anything());
+        assert!(!remove(claude(), at(&path)).unwrap().changes_anything());
+    }
+
+    #[test]
+    fn hooks_and_server_share_a_file_and_go_together() {
+        let gemini = Agent::from_name("gemini").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        let [target] = Target::of(path.clone(), Some(path.clone())).try_into().unwrap();
+        for content in [None, Some("{\n  \"theme\": \"dark\"\n}\n")] {
+            if let Some(content) = content {
+                fs::write(&path, content).unwrap();
+            }
+            let plan = install(gemini, target.clone(), DOZE).unwrap();
+            let told = plan.summary(gemini).join("\n");
+            assert!(told.contains("adds hooks: ") && told.contains("doze mcp --harness gemini"), "{told}");
+            apply(&plan).unwrap();
+            assert!(!install(gemini, target.clone(), DOZE).unwrap().changes_anything());
+            apply(&remove(gemini, target.clone()).unwrap()).unwrap();
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), content);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(content.is_some()));
+        }
+    }
+
+    #[test]
+    fn an_agents_own_memory_gets_no_copy_and_loses_only_our_server() {
+        let home = tempfile::tempdir().unwrap();
+        let target = Target::of(home.path().join("x"), Some(home.path().join(".claude.json"))).pop().unwrap();
+        for content in [None, Some("{\n  \"oauthAccount\": {\n    \"id\": 7\n  }\n}\n")] {
+            if let Some(content) = content {
+                fs::write(&target.path, content).unwrap();
+            }
+            apply(&install(claude(), target.clone(), DOZE).unwrap()).unwrap();
+            assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1, "no copy lies beside it");
+            apply(&remove(claude(), target.clone()).unwrap()).unwrap();
+            assert_eq!(fs::read_to_string(&target.path).ok().as_deref(), content);
+        }
     }
 
     #[test]
@@ -222,7 +349,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, "{\n  \"a\": oops\n}").unwrap();
-        let error = install(claude(), path.clone(), DOZE).unwrap_err();
+        let error = install(claude(), at(&path), DOZE).unwrap_err();
         assert_eq!(error.exit, Exit::Config);
         assert!(
             error.message.ends_with(
@@ -238,7 +365,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, "{\n  \"a\": 1\n}\n").unwrap();
-        let diff = install(claude(), path.clone(), DOZE).unwrap().diff();
+        let diff = install(claude(), at(&path), DOZE).unwrap().diff();
         assert!(diff.starts_with(&format!("--- {0}\n+++ {0}\n", path.display())), "{diff}");
         assert!(diff.contains("-  \"a\": 1\n+  \"a\": 1,\n+  \"hooks\": {\n"), "{diff}");
     }

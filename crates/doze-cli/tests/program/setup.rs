@@ -43,6 +43,14 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
     assert!(!home.path().join(".gemini").exists());
     let codex = home.path().join(".codex/hooks.json");
     assert_eq!((commands(&claude).len(), commands(&codex).len()), (6, 5));
+    // The tools are registered where each of them looks.
+    let servers = home.path().join(".claude.json");
+    let server: Value = serde_json::from_str(&fs::read_to_string(&servers).unwrap()).unwrap();
+    let server = &server["mcpServers"]["doze"];
+    assert_eq!(server["args"], serde_json::json!(["mcp", "--harness", "claude-code"]));
+    assert!(server["command"].as_str().unwrap().ends_with("/doze"), "{server}");
+    let config = home.path().join(".codex/config.toml");
+    assert!(fs::read_to_string(&config).unwrap().contains("[mcp_servers.doze]\ncommand = "));
     let connected = fs::read(&claude).unwrap();
 
     let again = home.run(&["setup", "--yes"]);
@@ -52,7 +60,7 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
     let ran = home.run(&["setup", "--remove", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(fs::read(&claude).unwrap(), before);
-    assert!(!codex.exists());
+    assert!(!codex.exists() && !servers.exists() && !config.exists());
     assert_eq!(fs::read_dir(home.path().join(".claude")).unwrap().count(), 1);
 }
 
@@ -101,7 +109,10 @@ fn without_a_terminal_consent_must_be_given_on_the_command_line() {
 fn a_dry_run_shows_and_writes_nothing() {
     let home = Home::new();
     let settings = put(&home, ".gemini/settings.json", b"{}");
+    let without = home.run(&["setup", "--dry-run", "--no-mcp"]);
+    assert!(!without.stdout.contains("MCP"), "{}", without.stdout);
     let ran = home.run(&["setup", "--dry-run"]);
+    assert!(ran.stdout.contains("  adds the MCP server doze: "), "{}", ran.stdout);
     assert_eq!(ran.code, 0);
     assert!(
         ran.stdout.contains("  adds hooks: SessionStart, ") && ran.stdout.contains("nothing was written"),
@@ -139,8 +150,9 @@ fn the_agents_own_variables_are_honoured_and_empty_ones_are_not() {
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     let states: Vec<&str> =
         answer["agents"].as_array().unwrap().iter().map(|agent| agent["state"].as_str().unwrap()).collect();
-    assert_eq!(states, ["installed", "installed"]);
+    assert_eq!(states, ["installed"; 4]);
     assert!(place.join("settings.json").exists() && home.path().join(".codex/hooks.json").exists());
+    assert!(place.join(".claude.json").exists() && !home.path().join(".claude.json").exists());
 }
 
 #[test]
