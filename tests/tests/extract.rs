@@ -122,6 +122,72 @@ fn a_job_outlives_a_killed_daemon_and_leaves_nothing_running() {
 }
 
 #[test]
+fn a_dream_called_for_by_hand_does_not_hold_up_the_end() {
+    let home = Home::new();
+    let begun = home.path().join("begun");
+    let waits = format!("cat > /dev/null; echo $$ > {}; exec tail -f /dev/null", begun.display());
+    let program = script(&home, "waits.sh", &waits);
+    home.write_config(&format!("\"dream.extractor\" = \"command\"\ncommand = [\"{program}\"]\n"));
+    let daemon = home.start();
+    let mut client = home.client();
+    let events: Vec<Value> = (0..6)
+        .flat_map(|round| {
+            [
+                json!({"id": format!("p{round}"), "type": "prompt", "origin": "person", "text": format!("Please do step {round}")}),
+                json!({"id": format!("a{round}"), "type": "answer", "origin": "agent", "text": format!("Step {round} is in place.")}),
+            ]
+        })
+        .collect();
+    client.call(
+        "session.commit",
+        json!({"session": "s", "agent": "alex", "cwd": home.project("app"), "events": events}),
+    );
+    std::thread::scope(|scope| {
+        let mut asks = home.client();
+        let dream = scope.spawn(move || asks.call("dream.run", json!({"human": true})));
+        let pid: i32 = until("the dream to ask", || fs::read_to_string(&begun).ok()?.trim().parse().ok());
+        // The limit of the drain is ten seconds: who ends with 0 has not run into it.
+        assert_eq!(daemon.terminate().code, Some(0));
+        let gone = rustix::process::Pid::from_raw(pid)
+            .is_none_or(|pid| rustix::process::test_kill_process(pid).is_err());
+        assert!(gone, "{pid} still runs");
+        assert_eq!(dream.join().unwrap()["sessions"][0]["outcome"], "retry");
+    });
+}
+
+#[test]
+fn a_run_that_failed_is_found_with_its_reason_and_read_again() {
+    let home = Home::new();
+    home.write_config(&by_command(&script(&home, "fails.sh", "cat > /dev/null; echo no credit >&2; exit 3")));
+    let daemon = home.start();
+    let mut client = home.client();
+    let name = "0f2c6a1e-1b2c-4d3e-8f90-123456789abc";
+    end(&mut client, &home, name);
+    assert_eq!(ended(&mut client, name)["state"], "failed");
+    let status = home.doze(["status"]).run().ok().stdout;
+    assert!(status.contains("1 run not extracted today; doze sessions --failed"), "{status}");
+    let listed = home.doze(["sessions", "--failed"]).run().ok().stdout;
+    assert!(listed.contains("\n0f2c6a1e  ") && listed.contains("no credit"), "{listed}");
+    let one = home.doze(["sessions", "--failed", "--json"]).run().ok().json();
+    assert_eq!(
+        (&one["items"][0]["session"], &one["items"][0]["extraction"]["state"]),
+        (&json!(name), &json!("failed"))
+    );
+
+    home.write_config(&by_command(&script(&home, "says.sh", &format!("cat > /dev/null; echo '{REPLY}'"))));
+    daemon.signal(rustix::process::Signal::HUP);
+    until("the new program", || {
+        client.call("config", json!({}))["command"]["value"].to_string().contains("says.sh").then_some(())
+    });
+    let again = home.doze(["extract", "0f2c6a1e"]).run().ok().stdout;
+    assert!(again.contains("doze sessions"), "{again}");
+    assert_eq!(ended(&mut client, name)["state"], "done");
+    assert_eq!(home.doze(["sessions", "--failed"]).run().code, 1);
+    let unknown = home.doze(["digest", "ffffffff"]).run();
+    assert!(unknown.code == 1 && unknown.stderr.contains("doze sessions"), "{}", unknown.stderr);
+}
+
+#[test]
 fn automatic_means_the_agent_that_did_the_work() {
     let home = Home::with_config("extractor = \"auto\"\n");
     let said = json!({"type": "result", "is_error": false, "result": REPLY, "usage": {"input_tokens": 900, "output_tokens": 70}});
@@ -148,5 +214,5 @@ fn automatic_means_the_agent_that_did_the_work() {
     );
     assert_eq!(other["extraction"], "skipped: opencode cannot be asked about its own runs");
     let text = home.doze(["status"]).run().ok().stdout;
-    assert!(text.contains("1 of 200 calls today"), "{text}");
+    assert!(text.contains("today: 1 of 200 calls, 970 of"), "{text}");
 }

@@ -113,6 +113,18 @@ fn a_broken_configuration_at_the_start_is_78_and_a_wrong_flag_2() {
     let exited = home.spawn(&[]).wait_exit();
     assert_eq!(exited.code, Some(78), "{}", exited.stderr);
     assert!(exited.stderr.contains("doze.toml"), "{}", exited.stderr);
+    // Who starts it reads what is wrong and with which key, and scripts read it as a document.
+    let up = home.doze(["up"]).run();
+    assert_eq!(up.code, 78);
+    assert!(up.stderr.contains("there is no key") || up.stderr.contains("dream:"), "{}", up.stderr);
+    assert!(
+        up.stderr.contains("doze.toml") && up.stderr.contains("\n  → correct the configuration"),
+        "{}",
+        up.stderr
+    );
+    let check = home.doze(["config", "check", "--json"]).run();
+    assert_eq!((check.code, &check.json()["right"]), (78, &json!(false)));
+    assert!(check.json()["said"].as_str().unwrap().contains("doze.toml"), "{}", check.stdout);
     let exited = Home::new().spawn(&["--nonsense"]).wait_exit();
     assert_eq!(exited.code, Some(2), "{}", exited.stderr);
 }

@@ -2,7 +2,9 @@
 //! indexes and the transcript readers to a clock.
 //!
 //! The engine knows no transport: callers hand in typed requests and get typed answers or an [`EngineError`]. It
-//! reads files only where a request names them, git data, and instruction files (CLAUDE.md, AGENTS.md).
+//! reads files only where a request names them, git data, and instruction files (CLAUDE.md, AGENTS.md); it writes beside
+//! its store and indexes only backups and, for a person, a line of an instruction file. Programs and the network are
+//! used where the configuration says so, by the rooms below: an extractor is asked, and a model is fetched.
 
 mod asking;
 mod clock;
@@ -52,7 +54,7 @@ pub use error::{EngineError, Problem, chain};
 pub use files::read_text;
 pub use import::{ImportRequest, Imported};
 pub use index::IndexState;
-pub use jobs::{NextJob, Queue, SLOTS};
+pub use jobs::{NextJob, Queue, Queued, SLOTS};
 pub use memory::{
     AddOutcome, Added, EditRequest, EvidenceLine, Forget, Forgotten, ListRequest, MemoryRequest, Page,
     Promoted, StatusFilter, Step, Verdict, Why,

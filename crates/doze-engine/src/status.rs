@@ -54,6 +54,8 @@ pub struct ExtractionStatus {
     pub sentence: String,
     /// `extractor`.
     pub extractor: String,
+    /// `dream.extractor`.
+    pub dreams: String,
     /// The model that is asked, where one is known for every run.
     pub model: Option<String>,
     /// What was spent today.
@@ -62,6 +64,8 @@ pub struct ExtractionStatus {
     pub calls: Option<u64>,
     /// Tokens that may be spent a day; `None` for no limit.
     pub tokens: Option<u64>,
+    /// The budget of the day is spent; somebody is asked again from this time on.
+    pub spent_until: Option<Timestamp>,
 }
 
 impl Engine {
@@ -70,15 +74,19 @@ impl Engine {
         let switches = self.switches();
         let limit = |limit: u64| (limit > 0).then_some(limit);
         let extractors = switches.extractors;
+        let snapshot = self.store().snapshot()?;
+        let spent_until = self.spent_until(&snapshot, owner)?.filter(|_| extractors.asks_somebody());
         Ok(ExtractionStatus {
+            spent_until,
             sentence: if switches.memory_enabled {
                 extractors.sentence()
             } else {
                 "Memory is off: nothing is captured, extracted or told.".to_owned()
             },
             extractor: extractors.jobs.as_str().to_owned(),
+            dreams: extractors.dreams.as_str().to_owned(),
             model: extractors.model_of_jobs(),
-            usage: self.usage(&self.store().snapshot()?, owner)?,
+            usage: self.usage(&snapshot, owner)?,
             calls: limit(extractors.calls_per_day),
             tokens: limit(extractors.tokens_per_day),
         })

@@ -153,7 +153,7 @@ impl Engine {
         request: &TaskRequest,
     ) -> Result<Task, EngineError> {
         let id = bounded("id", request.id.clone(), MAX_TASK_TITLE)?;
-        let place = self.home_of_tasks(owner, reader)?;
+        let place = self.home_of_tasks(owner, reader, |cwd| self.project_of(owner, cwd))?;
         // A task is no memory: an agent is told its task while memory is off, too (S1.34).
         if place.project.as_ref().is_some_and(|project| project.ignored) {
             return Err(Silence::Ignored.refusal());
@@ -179,8 +179,10 @@ impl Engine {
 
     /// The tasks of a project, the latest first.
     pub fn tasks(&self, owner: &OwnerId, reader: &Reader) -> Result<Vec<Task>, EngineError> {
-        let place = self.home_of_tasks(owner, reader)?;
-        self.tasks_of(&self.store().snapshot()?, owner, place.id())
+        // Looking makes no project of a folder.
+        let known = |cwd: &str| self.known_project_of(owner, cwd);
+        let place = self.home_of_tasks(owner, reader, known)?;
+        self.tasks_of(&self.store().snapshot()?, owner, place.reads().as_ref())
     }
 
     pub(crate) fn tasks_of(
@@ -196,9 +198,14 @@ impl Engine {
         Ok(tasks)
     }
 
-    fn home_of_tasks(&self, owner: &OwnerId, reader: &Reader) -> Result<Resolved, EngineError> {
+    fn home_of_tasks(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+        of_folder: impl FnOnce(&str) -> Result<Resolved, EngineError>,
+    ) -> Result<Resolved, EngineError> {
         match (&reader.project, &reader.cwd) {
-            (None, Some(cwd)) => self.project_of(owner, cwd),
+            (None, Some(cwd)) => of_folder(cwd),
             (Some(_), _) => self
                 .place_of_reader(owner, reader)?
                 .ok_or_else(|| EngineError::invalid("project or cwd is missing")),
@@ -224,7 +231,8 @@ fn changed(
         created_at: now,
         updated_at: now,
     });
-    task.title = bounded("title", request.title.clone().unwrap_or(task.title), MAX_TASK_TITLE)?;
+    task.title = bounded("title", request.title.clone().unwrap_or(task.title), MAX_TASK_TITLE)
+        .map_err(|error| error.hint(format!("give it a title:  doze task set {id} TITLE")))?;
     task.spec = bounded_or_empty("spec", request.spec.clone().unwrap_or(task.spec), MAX_TASK_SPEC)?;
     task.status = request.status.unwrap_or(task.status);
     task.updated_at = now;

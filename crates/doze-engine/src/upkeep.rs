@@ -1,10 +1,11 @@
 //! Backups, tidying, the change log for outsiders, and what became of a session's extraction.
 
+use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
 use doze_core::model::{MemoryId, OwnerId, Session, hex};
-use doze_store::{BackupError, ChangeSet, Changed, Family, LoggedChange, Subject};
+use doze_store::{BackupError, ChangeSet, Changed, Family, LoggedChange, Snapshot, Subject};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
@@ -111,21 +112,43 @@ impl Engine {
         Ok(EventPage { items, next, missed })
     }
 
-    /// How the extraction of a session stands.
-    pub fn extraction_of(&self, owner: &OwnerId, session: &Session) -> Result<Extraction, EngineError> {
+    /// How the extraction of each of these sessions stands, in their order.
+    pub fn extractions_of(
+        &self,
+        owner: &OwnerId,
+        sessions: &[Session],
+    ) -> Result<Vec<Extraction>, EngineError> {
         let snapshot = self.store().snapshot()?;
-        let mut memories = Vec::new();
+        let mut learned: HashMap<&str, Vec<MemoryId>> =
+            sessions.iter().map(|session| (session.key.session.as_str(), Vec::new())).collect();
         for scope in snapshot.scopes(owner)? {
-            let found = snapshot.memories(owner, &scope)?;
-            let learned =
-                found.into_iter().filter(|m| m.source.session.as_deref() == Some(&session.key.session));
-            memories.extend(learned.map(|memory| memory.id));
+            for memory in snapshot.memories(owner, &scope)? {
+                let from = memory.source.session.as_deref().unwrap_or_default();
+                if let Some(memories) = learned.get_mut(from) {
+                    memories.push(memory.id);
+                }
+            }
         }
-        if let Some(outcome) = self.job_outcome(&snapshot, owner, &session.key)? {
+        let stands = |session: &Session| {
+            let memories = learned.get(session.key.session.as_str()).cloned().unwrap_or_default();
+            self.extraction_with(&snapshot, owner, session, memories)
+        };
+        sessions.iter().map(stands).collect()
+    }
+
+    /// How the extraction of a session from which these memories were learned stands.
+    fn extraction_with(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+        memories: Vec<MemoryId>,
+    ) -> Result<Extraction, EngineError> {
+        if let Some(outcome) = self.job_outcome(snapshot, owner, &session.key)? {
             let (state, reason, extractor) = (outcome.state, outcome.reason, outcome.extractor);
             return Ok(Extraction { state, reason, extractor, memories });
         }
-        let checkpoint = self.dreamt(&snapshot, owner, &session.key)?;
+        let checkpoint = self.dreamt(snapshot, owner, &session.key)?;
         let (state, reason) = if !session.kind.is_learned_from() {
             ("skipped", format!("{} sessions are not learned from", session.kind))
         } else if checkpoint.ordinal < session.event_count {

@@ -34,11 +34,15 @@ pub enum NotFound {
         /// What was looked for.
         name: String,
     },
-    /// There is something, but nothing that can be run.
-    #[error(
-        "{name} was not found as a program: it must be a file that may be executed, named by its whole path"
-    )]
+    /// Nothing is there, or a folder, or it was not named by its whole path.
+    #[error("{name} was not found as a program: it must be a file, named by its whole path")]
     NoProgram {
+        /// What was named.
+        name: String,
+    },
+    /// It is there, but may not be run.
+    #[error("{name} is there but may not be executed; run  chmod +x {name}")]
+    NotExecutable {
         /// What was named.
         name: String,
     },
@@ -58,9 +62,12 @@ fn find_in(name: &str, path: Option<&OsStr>, home: Option<&Path>) -> Result<Path
             _ => PathBuf::from(name),
         };
         // A relative path would mean another program in every folder.
-        return Some(whole)
-            .filter(|whole| whole.is_absolute() && is_program(whole))
-            .ok_or_else(|| NotFound::NoProgram { name: name.to_owned() });
+        let name = name.to_owned();
+        return match whole.is_absolute() && whole.is_file() {
+            true if is_program(&whole) => Ok(whole),
+            true => Err(NotFound::NotExecutable { name }),
+            false => Err(NotFound::NoProgram { name }),
+        };
     }
     let on_path = path.map(env::split_paths).into_iter().flatten();
     let of_a_person = home.into_iter().flat_map(|home| OF_A_PERSON.iter().map(|folder| home.join(folder)));
@@ -153,7 +160,9 @@ mod tests {
         let plain = put(&home.path().join("plain"), 0o644);
         let dangling = home.path().join("dangling");
         symlink(home.path().join("gone"), &dangling).unwrap();
-        for unusable in [home.path(), &plain, &dangling, Path::new("./claude"), Path::new("/no/such")] {
+        let told = found(plain.to_str().unwrap()).unwrap_err().to_string();
+        assert!(told.contains("may not be executed") && told.contains("chmod +x"), "{told}");
+        for unusable in [home.path(), &dangling, Path::new("./claude"), Path::new("/no/such")] {
             let name = unusable.to_str().unwrap();
             let told = found(name).unwrap_err().to_string();
             assert!(

@@ -126,7 +126,15 @@ pub enum Failure {
         /// The end of what it said.
         said: String,
     },
-    /// A server refused or could not be reached.
+    /// A server could not be reached: it was given nothing.
+    #[error("{url}: {said}")]
+    Unreached {
+        /// Who was to be asked.
+        url: String,
+        /// What went wrong.
+        said: String,
+    },
+    /// A server refused, or broke off.
     #[error("{url}: {said}")]
     Http {
         /// Whom was asked.
@@ -145,6 +153,13 @@ pub enum Failure {
     /// The caller no longer wants the answer.
     #[error("given up because extraction was switched off or doze is ending")]
     GivenUp,
+}
+
+impl Failure {
+    /// Whether the prompt may have reached a model, which costs what it costs though nobody says how much.
+    pub fn was_sent(&self) -> bool {
+        !matches!(self, Self::NotStarted { .. } | Self::Folder { .. } | Self::Unreached { .. })
+    }
 }
 
 impl Extractor {

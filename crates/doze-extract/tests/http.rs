@@ -136,6 +136,19 @@ fn a_refusal_says_what_to_do() {
 }
 
 #[test]
+fn what_reached_a_server_may_cost_and_what_did_not_costs_nothing() {
+    let was_sent = |url: &str| at(url, Api::OpenAi, None).ask("x", LONG, &|| false).unwrap_err().was_sent();
+    for answer in [with("500 Internal Server Error", "", ""), ok("{}")] {
+        let (url, _seen) = serve(vec![answer; 3]);
+        assert!(was_sent(&url));
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for url in [format!("http://{nobody}/v1"), "not an address".to_owned()] {
+        assert!(!was_sent(&url), "{url}");
+    }
+}
+
+#[test]
 fn a_key_follows_no_redirect() {
     let (elsewhere, stolen) = serve(vec![ok(ANSWER)]);
     let (url, _seen) = serve(vec![with(

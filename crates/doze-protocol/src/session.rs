@@ -298,6 +298,12 @@ pub struct ListParams {
     /// Not after: likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// Only those whose last job failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Answer how the extraction of each stands, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub extraction: bool,
     /// How many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -364,14 +370,19 @@ pub struct SessionItem {
     pub last_event_at: String,
     /// How many events are kept.
     pub events: u64,
+    /// How many rounds it had: answers of a coding agent, prompts with their answer in a conversation.
+    pub rounds: u64,
     /// What it did; null until a turn ended.
     pub summary: Option<Summary>,
+    /// How its extraction stands, when that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extraction: Option<Extraction>,
 }
 
 /// `session.get`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetParams {
-    /// The session's id as its harness spells it.
+    /// The session's id as its harness spells it, or at least six characters of its beginning.
     pub session: String,
     /// Tells sessions of the same id apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -381,7 +392,7 @@ pub struct GetParams {
 /// `session.digest`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestParams {
-    /// The session's id as its harness spells it.
+    /// The session's id as its harness spells it, or at least six characters of its beginning.
     pub session: String,
     /// Tells sessions of the same id apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -407,7 +418,7 @@ pub struct DigestAnswer {
 /// `session.extract`: queues a session again, also one whose last job failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractParams {
-    /// The session's id as its harness spells it.
+    /// The session's id as its harness spells it, or at least six characters of its beginning.
     pub session: String,
     /// Tells sessions of the same id apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -422,6 +433,12 @@ pub struct ExtractAnswer {
     pub session: String,
     /// `queued` or `skipped: reason`.
     pub extraction: String,
+    /// Nothing is read before this time, because doze is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<String>,
+    /// Nobody is asked before this time, because the budget of the day is spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent_until: Option<String>,
 }
 
 /// How the extraction of a session stands.

@@ -8,7 +8,7 @@ use doze_protocol::system::ConfigAnswer;
 use doze_protocol::{Exit, method};
 use serde_json::{Value, json};
 
-use super::life::dozed;
+use super::life::{dozed, last_words};
 use crate::app::{self, App};
 use crate::error::{CommandError, CommandResult};
 use crate::screen::{one_line, tilde};
@@ -39,6 +39,7 @@ enum Command {
         /// The key, as `config show` spells it
         key: String,
         /// The value: a number, true, false, a list as JSON, or a text
+        #[arg(allow_negative_numbers = true)]
         value: String,
     },
 }
@@ -48,7 +49,13 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
     match args.command.unwrap_or(Command::Show { key: None }) {
         Command::Show { key } => {
             let answer = app.call(method::CONFIG, json!({}))?;
-            show(app, &answer, |known| key.as_deref().is_none_or(|key| is_in(known, key)))
+            let Some(key) = key else { return show(app, &answer, |_| true) };
+            let is_known = answer.as_object().is_some_and(|keys| keys.keys().any(|known| is_in(known, &key)));
+            if !is_known {
+                return Err(CommandError::new(Exit::Nothing, format!("there is no key {}", one_line(&key)))
+                    .hint("all of them:  doze config show"));
+            }
+            show(app, &answer, |known| is_in(known, &key))
         }
         Command::Set { key, value } => {
             let answer = app.call(method::CONFIG, json!({"set": {&key: value_of(&value)}}))?;
@@ -61,7 +68,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         }
         Command::Check { config } => {
             let file = config.map(|file| ["--config".into(), file.into_os_string()]);
-            run_dozed(file.into_iter().flatten().chain(["--check-config".into()]))
+            check(app, file.into_iter().flatten().chain(["--check-config".into()]))
         }
         Command::Schema => run_dozed(["--print-schema".into()]),
     }
@@ -72,17 +79,20 @@ fn is_in(key: &str, given: &str) -> bool {
     key.strip_prefix(given).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// Shows the keys that are wanted, also as JSON: a script that asks for one key is given no other one.
 fn show(app: &App, answer: &Value, is_wanted: impl Fn(&str) -> bool) -> CommandResult {
-    app.show(answer, |screen, config: &ConfigAnswer| {
-        let mut is_empty = true;
-        for (key, value) in config.iter().filter(|(key, _)| is_wanted(key)) {
-            is_empty = false;
+    let mut answer = answer.clone();
+    if let Some(keys) = answer.as_object_mut() {
+        keys.retain(|key, _| is_wanted(key));
+    }
+    app.show(&answer, |screen, config: &ConfigAnswer| {
+        for (key, value) in config {
             screen.row(
                 &format!("{} = {}", one_line(key), one_line(&value.value.to_string())),
                 &tilde(Path::new(&value.origin)),
             )?;
         }
-        Ok(super::draw::found(is_empty))
+        Ok(super::draw::found(config.is_empty()))
     })
 }
 
@@ -94,6 +104,32 @@ fn value_of(text: &str) -> Value {
     }
 }
 
+/// Whether a file is right, in the program's own words, or with `--json` as a document.
+fn check(app: &App, arguments: impl IntoIterator<Item = std::ffi::OsString>) -> CommandResult {
+    if !app.is_json() {
+        return run_dozed(arguments);
+    }
+    let program = dozed()?;
+    let output = Process::new(&program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| CommandError::io(program.display(), &error))?;
+    let is_right = output.status.success();
+    let said = if is_right { &output.stdout } else { &output.stderr };
+    let (said, hint) = last_words(&String::from_utf8_lossy(said));
+    let answer = json!({"right": is_right, "said": said, "hint": hint.unwrap_or_default()});
+    let exit = exit_of(output.status.code())?;
+    app.show(&answer, |_, _: &Value| Ok(exit))
+}
+
+/// The status with which the daemon's program ended, as one of ours.
+fn exit_of(code: Option<i32>) -> Result<Exit, CommandError> {
+    let code = code.ok_or_else(|| CommandError::new(Exit::Internal, "dozed was stopped by a signal"))?;
+    let known = Exit::ALL.iter().copied().find(|exit| i32::from(exit.status()) == code);
+    Ok(known.unwrap_or(Exit::Config))
+}
+
 /// Asks the daemon's program itself, which knows the configuration whether it runs or not.
 fn run_dozed(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> CommandResult {
     let program = dozed()?;
@@ -102,18 +138,7 @@ fn run_dozed(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Command
         .stdin(Stdio::null())
         .status()
         .map_err(|error| CommandError::io(program.display(), &error))?;
-    match status.code() {
-        Some(0) => Ok(Exit::Done),
-        Some(code) => {
-            let exit = Exit::ALL
-                .iter()
-                .copied()
-                .find(|exit| i32::from(exit.status()) == code)
-                .unwrap_or(Exit::Config);
-            Err(CommandError::new(exit, ""))
-        }
-        None => Err(CommandError::new(Exit::Internal, "dozed was stopped by a signal")),
-    }
+    exit_of(status.code())
 }
 
 #[cfg(test)]

@@ -57,14 +57,16 @@ pub(super) fn hits(
     now: Timestamp,
 ) -> io::Result<Exit> {
     hit_rows(screen, &answer.hits, names, now)?;
-    let semantic_is_missing = matches!(answer.semantic.as_str(), "failed" | "timeout");
+    let semantic_is_missing = matches!(answer.semantic.as_str(), "failed" | "timeout" | "loading");
     if answer.hits.is_empty() {
         screen.line("nothing found; other words may help, or  doze search --history …")?;
     }
     if semantic_is_missing {
-        screen.line(
-            screen.dim(&format!("by words alone: meaning was not searched ({})", one_line(&answer.semantic))),
-        )?;
+        let why = match answer.semantic.as_str() {
+            "loading" => "the model is still at work on the memories; ask again in a moment".to_owned(),
+            other => format!("meaning was not searched ({})", one_line(other)),
+        };
+        screen.line(screen.dim(&format!("by words alone: {why}")))?;
     }
     Ok(found(answer.hits.is_empty()))
 }
@@ -362,9 +364,8 @@ pub(super) fn why(
     screen.blank()?;
     screen.line(format!("  shown to agents  {}", count(why.injections, "time")))?;
     for (name, value) in &why.scores {
-        // Counts are whole numbers, factors are not.
-        let digits = if value.fract() == 0.0 { 0 } else { 2 };
-        screen.line(format!("  {:<15}  {value:.digits$}", one_line(name)))?;
+        let (name, value) = score(name, *value);
+        screen.line(format!("  {name:<15}  {value}"))?;
     }
     if !why.retires.is_empty() {
         for line in wrap(&format!("What would retire it: {}", why.retires), "  ", screen.columns()) {
@@ -376,6 +377,20 @@ pub(super) fn why(
     screen.line(format!("Wrong?      doze feedback {id} wrong"))?;
     screen.line(format!("Delete it:  doze forget {id}"))?;
     Ok(Exit::Done)
+}
+
+/// What a score is made of, in words; a part that is not known here as it is called.
+fn score(name: &str, value: f64) -> (String, String) {
+    // Never negative, and far from what does not fit.
+    let whole = value.max(0.0).trunc() as u64;
+    match name {
+        "age_days" => (
+            "last confirmed".to_owned(),
+            if whole == 0 { "today".to_owned() } else { format!("{} ago", count(whole, "day")) },
+        ),
+        "evidence" => ("spoken for by".to_owned(), count(whole, "event")),
+        other => (one_line(other), format!("{value:.2}")),
+    }
 }
 
 pub(super) fn added(screen: &mut Screen<'_>, answer: &AddAnswer) -> io::Result<Exit> {
@@ -417,7 +432,7 @@ pub(super) fn promoted(screen: &mut Screen<'_>, answer: &PromoteAnswer) -> io::R
     let path = one_line(&answer.path);
     screen.line(match answer.outcome.as_str() {
         "known" => format!("{path} says it already"),
-        _ => format!("{path} says it now, and the brief no longer repeats it"),
+        _ => format!("{path} says it now; where agents read that file, the brief leaves it out"),
     })?;
     for line in wrap_within(&answer.line, INDENT, screen.columns(), 6) {
         screen.line(screen.dim(&line))?;

@@ -27,7 +27,18 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Sleep on it", &["dream"]),
     (
         "Sessions and work",
-        &["import", "commit", "transcript", "digest", "extract", "mcp", "task", "work", "project"],
+        &[
+            "sessions",
+            "import",
+            "commit",
+            "transcript",
+            "digest",
+            "extract",
+            "mcp",
+            "task",
+            "work",
+            "project",
+        ],
     ),
     ("The daemon", &["start", "stop", "service", "pause", "resume", "backup", "config", "completions"]),
 ];
@@ -85,6 +96,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("dream log", &["doze dream log -n 5"]),
     ("dream show", &["doze dream show", "doze dream show DREAM"]),
     ("dream undo", &["doze dream undo DREAM"]),
+    ("sessions", &["doze sessions", "doze sessions --failed", "doze sessions --project shop --limit 50"]),
     (
         "commit",
         &[
@@ -94,9 +106,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("import", &["doze import", "doze import ~/.codex/sessions --since 2026-01-01"]),
     ("mcp", &["doze mcp", "doze mcp --mode accept"]),
-    ("extract", &["doze extract 0f2c6a1e-session"]),
+    ("extract", &["doze extract 0f2c6a1e"]),
     ("transcript", &["doze transcript session.jsonl", "doze transcript session.jsonl --events"]),
-    ("digest", &["doze digest 0f2c6a1e-session", "doze digest 0f2c6a1e-session --json"]),
+    ("digest", &["doze digest 0f2c6a1e", "doze digest 0f2c6a1e --json"]),
     ("task", &["doze task list"]),
     (
         "task set",

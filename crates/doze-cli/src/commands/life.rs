@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use doze_client::{Paths, create_private_dir};
-use doze_protocol::system::{StatusAnswer, StopAnswer};
+use doze_protocol::system::{ExtractionStatus, StatusAnswer, StopAnswer};
 use doze_protocol::{Exit, method};
 use jiff::Timestamp;
 use rustix::process::{Pid, test_kill_process};
@@ -21,7 +21,7 @@ use super::upkeep::pause_ends;
 use crate::app::{self, App};
 use crate::daemon;
 use crate::error::{CommandError, CommandResult};
-use crate::screen::{Screen, count, one_line};
+use crate::screen::{Screen, count, one_line, wrap};
 
 /// Longest wait for a daemon that starts: it may have to repair its store.
 const READY: Duration = Duration::from_secs(60);
@@ -100,11 +100,22 @@ pub(crate) fn wait_ready(paths: &Paths, mut child: Option<&mut Child>) -> Result
 fn failed_start(paths: &Paths, code: Option<i32>) -> CommandError {
     let exit = Exit::ALL.iter().copied().find(|exit| Some(i32::from(exit.status())) == code);
     let log = log_file(paths);
-    let last = std::fs::read_to_string(&log).unwrap_or_default();
-    let last =
-        last.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").to_owned();
-    CommandError::new(exit.unwrap_or(Exit::Unreachable), format!("dozed did not start: {last}"))
-        .hint(format!("its log: {}", log.display()))
+    let (said, hint) = last_words(&std::fs::read_to_string(&log).unwrap_or_default());
+    let hint = hint.unwrap_or_else(|| format!("its log: {}", log.display()));
+    CommandError::new(exit.unwrap_or(Exit::Unreachable), format!("dozed did not start: {said}")).hint(hint)
+}
+
+/// What a daemon said last: why it does not start, from the line that begins with its name, and what to do about it.
+pub(super) fn last_words(log: &str) -> (String, Option<String>) {
+    let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let first =
+        lines.iter().rposition(|line| line.starts_with("dozed: ")).unwrap_or(lines.len().saturating_sub(1));
+    let (hints, said): (Vec<&str>, Vec<&str>) =
+        lines.iter().skip(first).partition(|line| line.starts_with('→'));
+    let said = said.join(" ");
+    let said = said.strip_prefix("dozed: ").unwrap_or(&said);
+    let hint = hints.first().map(|hint| hint.trim_start_matches(['→', ' ']).to_owned());
+    (if said.is_empty() { "it said nothing".to_owned() } else { said.to_owned() }, hint)
 }
 
 fn log_file(paths: &Paths) -> PathBuf {
@@ -181,7 +192,7 @@ fn trouble(status: &StatusAnswer) -> Option<String> {
         ))
     } else if queue.failed > 0 {
         Some(format!(
-            "{} not extracted today; the log says why, and  doze extract SESSION  tries again",
+            "{} not extracted today;  doze sessions --failed  says why, and  doze extract SESSION  tries again",
             count(queue.failed, "run")
         ))
     } else if matches!(status.model.state.as_str(), "failed" | "missing") {
@@ -225,19 +236,7 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
             status.queue.pending, status.queue.running, status.queue.oldest_s, status.spool.pending
         ))?;
     }
-    let extraction = &status.extraction;
-    if !matches!(extraction.extractor.as_str(), "" | "off") {
-        let spent = match extraction.budget {
-            Some(budget) => format!(" {} of {budget} calls today", extraction.calls_today),
-            None => format!(" {} today", count(extraction.calls_today, "call")),
-        };
-        let spent = match extraction.unreadable_today {
-            0 => spent,
-            unreadable => format!("{spent}, {} could not be read", count(unreadable, "reply")),
-        };
-        let spent = if extraction.extractor == "rules" { "" } else { &spent };
-        screen.line(format!("  {}{}", one_line(&extraction.sentence), screen.dim(spent)))?;
-    }
+    draw_extraction(screen, &status.extraction, now)?;
     if let Some(offset) = status.clock_offset {
         screen.line(format!("  the clock is shifted by {offset} s for a trial"))?;
     }
@@ -245,6 +244,39 @@ fn draw_status(screen: &mut Screen<'_>, status: &StatusAnswer, now: Timestamp) -
         screen.line(format!("  page and API at {}", one_line(&http.url)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Who reads sessions, what that cost today, and whether it goes on.
+fn draw_extraction(screen: &mut Screen<'_>, extraction: &ExtractionStatus, now: Timestamp) -> io::Result<()> {
+    if extraction.sentence.is_empty() {
+        return Ok(());
+    }
+    for line in wrap(&extraction.sentence, "  ", screen.columns()) {
+        screen.line(line)?;
+    }
+    let asks = |who: &str| !matches!(who, "" | "off" | "rules");
+    if asks(&extraction.extractor) || asks(&extraction.dream_extractor) || extraction.calls_today > 0 {
+        let of = |spent: u64, limit: Option<u64>, thing: &str| match limit {
+            Some(limit) => format!("{spent} of {}", count(limit, thing)),
+            None => count(spent, thing),
+        };
+        let unreadable = match extraction.unreadable_today {
+            0 => String::new(),
+            unreadable => format!(", {} could not be read", count(unreadable, "reply")),
+        };
+        screen.line(screen.dim(&format!(
+            "  today: {}, {}{unreadable}",
+            of(extraction.calls_today, extraction.budget, "call"),
+            of(extraction.tokens_today, extraction.token_budget, "token"),
+        )))?;
+    }
+    if let Some(until) = extraction.spent_until.as_deref().and_then(|until| ago(now, until)) {
+        screen.line(format!(
+            "  the budget of the day is spent; what waits is read when it begins anew, {until}"
+        ))?;
+        screen.line("  more a day:  doze config set extractor.calls_per_day N  (or tokens_per_day)")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -275,19 +307,37 @@ mod tests {
     fn who_summarises_and_what_it_cost_is_told_where_somebody_does() {
         let mut status = well();
         status["extraction"] = json!({"extractor": "claude", "sentence": "Every run is summarised by claude.",
-                                      "calls_today": 3, "budget": 200, "unreadable_today": 2});
+                                      "calls_today": 3, "budget": 200, "tokens_today": 4711, "unreadable_today": 2,
+                                      "spent_until": "2026-11-21T00:00:00Z"});
         status["queue"] = json!({"failed": 1});
         let (text, _) = drawn(status);
         assert!(
-            text.starts_with("1 run not extracted today; the log says why, and doze extract SESSION"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with(
-                "\n  Every run is summarised by claude. 3 of 200 calls today, 2 replies could not be read\n"
+            text.starts_with(
+                "1 run not extracted today; doze sessions --failed says why, and doze extract SESSION"
             ),
             "{text}"
         );
+        let wanted = "\n  Every run is summarised by claude.\n  today: 3 of 200 calls, 4711 tokens, 2 replies could not be read\n  \
+                      the budget of the day is spent; what waits is read when it begins anew, in 12 h\n  \
+                      more a day:  doze config set extractor.calls_per_day N  (or tokens_per_day)\n";
+        assert!(text.ends_with(wanted), "{text}");
+        // Who reads is told where nobody is asked, too.
+        let mut status = well();
+        status["extraction"] =
+            json!({"extractor": "off", "dream_extractor": "rules", "sentence": "Facts are found by rules."});
+        assert!(drawn(status).0.ends_with("in 5 h\n  Facts are found by rules.\n"));
+    }
+
+    #[test]
+    fn the_last_words_of_a_daemon_keep_the_line_that_names_the_key() {
+        let config = "dozed: /x/doze.toml: dream.cron: expected a text, found 5\n  → correct the configuration; `doze config check` looks at it again\n";
+        let (said, hint) = last_words(config);
+        assert_eq!(said, "/x/doze.toml: dream.cron: expected a text, found 5");
+        assert_eq!(hint.as_deref(), Some("correct the configuration; `doze config check` looks at it again"));
+        let before = format!("2026-11-20 INFO Opening\n{config}");
+        assert_eq!(last_words(&before).0, said);
+        assert_eq!(last_words("Segmentation fault\n\n"), ("Segmentation fault".to_owned(), None));
+        assert_eq!(last_words(""), ("it said nothing".to_owned(), None));
     }
 
     #[test]

@@ -357,7 +357,7 @@ pub(crate) fn ask(question: &str) -> Result<String, CommandError> {
 pub(crate) struct ForgetArgs {
     /// The memory's id
     id: Option<String>,
-    /// The events and the summary of one session
+    /// The events and the summary of one session, by its name or at least six characters of its beginning
     #[arg(long)]
     session: Option<String>,
     /// Everything of this project

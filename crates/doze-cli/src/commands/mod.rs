@@ -12,6 +12,7 @@ mod project;
 mod recall;
 mod service;
 mod session;
+mod sessions;
 mod task;
 mod upkeep;
 mod work;
@@ -80,6 +81,8 @@ enum Command {
     Why(memory::IdArgs),
     /// Tidy up now, or show what earlier sweeps did
     Dream(dream::Args),
+    /// List sessions, and what became of reading them
+    Sessions(sessions::Args),
     /// Hand over a session, as JSON or by its parts
     Commit(session::CommitArgs),
     /// Read past sessions; with no path those of all agents
@@ -157,6 +160,7 @@ impl Cli {
             Command::Reinstate(args) => memory::reinstate(app, &args),
             Command::Why(args) => memory::why(app, &args),
             Command::Dream(args) => dream::run(app, args),
+            Command::Sessions(args) => sessions::run(app, &args),
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
             Command::Mcp(args) => mcp::run(&args),
@@ -212,6 +216,10 @@ mod tests {
             "context alex",
             "roster",
             "work set --summary x",
+            "sessions",
+            "sessions --project shop --failed --limit 50",
+            "commit --session s --agent a --harness claude-code",
+            "config set extractor.calls_per_day -1",
             "digest s",
             "digest s --extractor claude",
             "task set T-1 Move the port --status in_progress",

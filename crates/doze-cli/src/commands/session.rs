@@ -8,10 +8,12 @@ use doze_client::{Spool, ensure_commit_id};
 use doze_protocol::session::{CommitAnswer, CommitParams, DigestAnswer, ExtractAnswer, PreviewAnswer};
 use doze_protocol::system::ImportAnswer;
 use doze_protocol::{Exit, method};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::draw;
+use super::upkeep::pause_ends;
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::{CommandError, CommandResult};
@@ -25,12 +27,15 @@ const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
 pub(crate) struct CommitArgs {
     /// A file with the parameters of session.commit as JSON; `-` is the standard input
     file: Option<PathBuf>,
-    /// The session's name
+    /// The session's name; needed, here or in the file
     #[arg(long)]
     session: Option<String>,
-    /// The agent's id
+    /// The agent's id; needed, here or in the file, unless an agent runs this
     #[arg(long)]
     agent: Option<String>,
+    /// The agent's program, as claude-code, codex or gemini; who it is that can be asked about its own runs
+    #[arg(long)]
+    harness: Option<String>,
     /// The folder in which it ran
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
@@ -77,6 +82,16 @@ pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
     {
         params.insert("agent".to_owned(), agent.into());
     }
+    if let Some(harness) = &args.harness {
+        let named = params.remove("agent").unwrap_or_else(|| harness.clone().into());
+        params.insert("agent".to_owned(), with_harness(named, harness));
+    }
+    for (name, option) in [("session", "--session NAME"), ("agent", "--agent ID")] {
+        if !params.contains_key(name) {
+            return Err(CommandError::bad_input(format!("the commit names no {name}"))
+                .hint(format!("say it with  {option}  or in the file that is handed over")));
+        }
+    }
     let params = Value::Object(params);
     let answer = match app.call(method::SESSION_COMMIT, &params) {
         Err(error) if error.exit == Exit::Unreachable => return keep(app, params, error),
@@ -102,6 +117,17 @@ pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
     })
 }
 
+/// An agent, called by its id or by its parts, with its program.
+fn with_harness(agent: Value, harness: &str) -> Value {
+    match agent {
+        Value::Object(mut parts) => {
+            parts.insert("harness".to_owned(), harness.into());
+            Value::Object(parts)
+        }
+        id => json!({"id": id, "harness": harness}),
+    }
+}
+
 /// Keeps a commit that nobody is there to take, as hooks do; what the daemon would refuse is refused at once.
 fn keep(app: &App, mut params: Value, unreachable: CommandError) -> CommandResult {
     let commit = CommitParams::deserialize(&params)
@@ -125,7 +151,11 @@ fn document(file: &Path) -> Result<Map<String, Value>, CommandError> {
     let text = if file == Path::new("-") {
         read_text(io::stdin().lock(), "standard input")?
     } else {
-        let opened = std::fs::File::open(file).map_err(|error| CommandError::io(file.display(), &error))?;
+        let opened = std::fs::File::open(file).map_err(|error| {
+            CommandError::io(file.display(), &error).hint(
+                "give a file that can be read, or say it by parts:  doze commit --session NAME --agent ID",
+            )
+        })?;
         read_text(opened, &file.display().to_string())?
     };
     if text.trim().is_empty() {
@@ -269,7 +299,7 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DigestArgs {
-    /// The session
+    /// The session, by its name or at least six characters of its beginning
     session: String,
     /// The agent's program, where several have a session of this name
     #[arg(long)]
@@ -283,12 +313,18 @@ pub(crate) struct DigestArgs {
 pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
     let params = json!({"session": args.session, "harness": args.harness, "extractor": args.extractor});
     let answer = app.call_within(app::LONG, method::SESSION_DIGEST, params)?;
-    app.show(&answer, |screen, answer: &DigestAnswer| draw::text(screen, &answer.text))
+    app.show(&answer, |screen, answer: &DigestAnswer| {
+        if answer.text.trim().is_empty() {
+            screen.line("nothing to distill: neither a prompt nor a tool call of this session is kept")?;
+            return Ok(Exit::Nothing);
+        }
+        draw::text(screen, &answer.text)
+    })
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExtractArgs {
-    /// The session
+    /// The session, by its name or at least six characters of its beginning
     session: String,
     /// The agent's program, where several have a session of this name
     #[arg(long)]
@@ -300,9 +336,66 @@ pub(crate) fn extract(app: &mut App, args: &ExtractArgs) -> CommandResult {
     let params = json!({"session": args.session, "harness": args.harness});
     let answer = app.call(method::SESSION_EXTRACT, params)?;
     app.show(&answer, |screen, answer: &ExtractAnswer| {
-        let is_queued = answer.extraction == "queued";
-        let then = if is_queued { "; it is read as soon as its turn comes" } else { "" };
-        screen.line(format!("{}{then}", one_line(&answer.extraction)))?;
-        Ok(if is_queued { Exit::Done } else { Exit::Nothing })
+        if answer.extraction != "queued" {
+            screen.line(one_line(&answer.extraction))?;
+            return Ok(Exit::Nothing);
+        }
+        screen.line(format!("queued; {}", when_read(answer, app::now())))?;
+        screen.line("  what became of it:  doze sessions")?;
+        Ok(Exit::Done)
     })
+}
+
+/// When a session that is queued is read.
+fn when_read(answer: &ExtractAnswer, now: Timestamp) -> String {
+    if let Some(until) = &answer.paused_until {
+        return match pause_ends(now, until) {
+            Some(until) => format!("doze is paused and goes on {until}; sooner with  doze resume"),
+            None => "doze is paused until  doze resume".to_owned(),
+        };
+    }
+    match answer.spent_until.as_deref().and_then(|until| draw::ago(now, until)) {
+        Some(until) => {
+            format!(
+                "the budget of the day is spent, and it is read when that begins anew, {}",
+                one_line(&until)
+            )
+        }
+        None => "it is read as soon as its turn comes".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_up_a_queued_session_is_told() {
+        let now = "2026-11-20T12:00:00Z".parse().unwrap();
+        let told = |paused: Option<&str>, spent: Option<&str>| {
+            let answer = ExtractAnswer {
+                paused_until: paused.map(str::to_owned),
+                spent_until: spent.map(str::to_owned),
+                ..ExtractAnswer::default()
+            };
+            when_read(&answer, now)
+        };
+        let spent = Some("2026-11-21T00:00:00Z");
+        assert_eq!(told(None, None), "it is read as soon as its turn comes");
+        assert!(
+            told(None, spent).starts_with("the budget of the day is spent")
+                && told(None, spent).ends_with("in 12 h")
+        );
+        assert!(told(Some("2026-11-20T12:30:00Z"), spent).contains("goes on in 30 min"));
+        assert!(told(Some(&Timestamp::MAX.to_string()), spent).ends_with("until  doze resume"));
+    }
+
+    #[test]
+    fn an_agents_program_is_added_to_whatever_names_it() {
+        assert_eq!(with_harness(json!("alex"), "codex"), json!({"id": "alex", "harness": "codex"}));
+        assert_eq!(
+            with_harness(json!({"id": "alex", "name": "A"}), "codex"),
+            json!({"id": "alex", "name": "A", "harness": "codex"})
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The tasks of a project: what an orchestrator, or a person, has planned (S1.33).
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use doze_protocol::work::TaskRecord;
@@ -126,7 +126,7 @@ fn set(app: &mut App, args: SetArgs) -> CommandResult {
         "title": (!args.title.is_empty()).then(|| args.title.join(" ")),
         "spec": spec,
         "status": args.status.map(Status::word),
-        "cwd": app::folder(args.cwd.as_deref())?,
+        "cwd": folder(args.cwd.as_deref())?,
     });
     let answer = app.call(method::TASK_SET, params)?;
     told(app, &answer)
@@ -134,7 +134,7 @@ fn set(app: &mut App, args: SetArgs) -> CommandResult {
 
 fn stands(app: &mut App, args: OneArgs, status: Status) -> CommandResult {
     // Without its title an unknown task would be refused for the want of one, which is not what is wrong.
-    let cwd = app::folder(args.cwd.as_deref())?;
+    let cwd = folder(args.cwd.as_deref())?;
     find(app, &args.id, args.cwd)?;
     let answer = app.call(method::TASK_SET, json!({"id": args.id, "status": status.word(), "cwd": cwd}))?;
     told(app, &answer)
@@ -162,14 +162,24 @@ fn show(app: &mut App, args: OneArgs) -> CommandResult {
     })
 }
 
+/// The folder that stands for the project. One that is not there is a mistake, and must not become a project.
+fn folder(cwd: Option<&Path>) -> Result<String, CommandError> {
+    let folder = app::folder(cwd)?;
+    if Path::new(&folder).is_dir() {
+        return Ok(folder);
+    }
+    Err(CommandError::bad_input(format!("there is no folder {}", one_line(&folder)))
+        .hint("name one that is there with --cwd, or go to it"))
+}
+
 /// The tasks of the project, the latest first.
 fn tasks(app: &mut App, status: Option<&str>, cwd: Option<PathBuf>) -> Result<Value, CommandError> {
-    app.call_all(method::TASK_LIST, json!({"status": status, "cwd": app::folder(cwd.as_deref())?}))
+    app.call_all(method::TASK_LIST, json!({"status": status, "cwd": folder(cwd.as_deref())?}))
 }
 
 /// The task of that id, as the list has it.
 fn find(app: &mut App, id: &str, cwd: Option<PathBuf>) -> Result<Value, CommandError> {
-    let params = json!({"cwd": app::folder(cwd.as_deref())?, "limit": 1_000});
+    let params = json!({"cwd": folder(cwd.as_deref())?, "limit": 1_000});
     let all = app.call(method::TASK_LIST, params)?;
     let items = all.get("items").and_then(Value::as_array).into_iter().flatten();
     items.into_iter().find(|task| task["id"] == id).cloned().ok_or_else(|| {

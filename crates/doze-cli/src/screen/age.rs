@@ -2,10 +2,12 @@
 
 use jiff::Timestamp;
 
-/// How long ago something was: `just now`, `5 min`, `3 h`, `2 d`, `7 wk`, `3 y`. What lies ahead is `in 5 min`.
+/// How long ago something was: `just now`, `5 min`, `3 h`, `2 d`, `7 wk`, `3 y`. What lies ahead is `in 5 min`,
+/// and `in a moment` when it is less than one.
 pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second() - then.as_second();
     let size = match seconds.unsigned_abs() {
+        1..60 if seconds < 0 => return "in a moment".to_owned(),
         0..60 => return "just now".to_owned(),
         seconds @ 60..3_600 => format!("{} min", seconds / 60),
         seconds @ 3_600..86_400 => format!("{} h", seconds / 3_600),
@@ -35,7 +37,9 @@ mod tests {
             (28 * 86_400, "4 wk"),
             (364 * 86_400, "52 wk"),
             (800 * 86_400, "2 y"),
-            (-59, "just now"),
+            (-1, "in a moment"),
+            (-59, "in a moment"),
+            (-60, "in 1 min"),
             (-7_200, "in 2 h"),
         ];
         for (seconds, wanted) in cases {

@@ -63,6 +63,44 @@ fn a_commit_without_a_daemon_is_kept_and_a_wrong_one_is_refused() {
 }
 
 #[test]
+fn what_is_missing_is_told_with_the_option_or_the_command_that_says_it() {
+    let home = Home::new();
+    let known = json!({"extractor.api": {"value": "openai", "origin": "built-in"},
+                       "extractor.key": {"value": "[set]", "origin": "built-in"}});
+    let _daemon = FakeDaemon::start(&home, move |method, _| match method {
+        "config" => known.clone(),
+        "session.digest" => json!({"session": "s-1", "text": "", "tokens": 0}),
+        _ => json!({"items": [], "next": null}),
+    });
+    for (arguments, code, says) in [
+        (&["commit", "--session", "s"][..], 65, "the commit names no agent\n  → say it with  --agent ID"),
+        (
+            &["commit", "--agent", "a", "--session", "", "no-such.json"],
+            65,
+            "doze commit --session NAME --agent ID",
+        ),
+        (&["task", "list", "--cwd", "no-such-folder"], 65, "there is no folder"),
+        (&["config", "show", "nope"], 1, "there is no key nope\n  → all of them:  doze config show"),
+    ] {
+        let ran = home.run(arguments);
+        assert!(ran.code == code && ran.stderr.contains(says), "{arguments:?}: {} {}", ran.code, ran.stderr);
+    }
+    let empty = home.run(&["digest", "s-1"]);
+    assert!(empty.code == 1 && empty.stdout.starts_with("nothing to distill: "), "{}", empty.stdout);
+    let one: Value =
+        serde_json::from_str(&home.run(&["--json", "config", "show", "extractor.api"]).stdout).unwrap();
+    assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["extractor.api"]);
+}
+
+#[test]
+fn a_commit_names_the_program_of_its_agent() {
+    let home = Home::new();
+    let daemon = FakeDaemon::start(&home, |_, _| json!({"session": "s", "extraction": "queued"}));
+    assert_eq!(home.run(&["commit", "--session", "s", "--agent", "alex", "--harness", "codex"]).code, 0);
+    assert_eq!(daemon.next().1["agent"], json!({"id": "alex", "harness": "codex"}));
+}
+
+#[test]
 fn a_wrong_command_line_is_2() {
     let home = Home::new();
     for arguments in
@@ -436,7 +474,7 @@ fn promoting_asks_for_the_file_by_name_or_by_its_whole_path() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         ran.stdout,
-        "/shop/CLAUDE.md says it now, and the brief no longer repeats it\n    - just itest: misses no[2Jthing\n"
+        "/shop/CLAUDE.md says it now; where agents read that file, the brief leaves it out\n    - just itest: misses no[2Jthing\n"
     );
     let here = json!(fs::canonicalize(home.path()).unwrap());
     let (method, params) = daemon.next();

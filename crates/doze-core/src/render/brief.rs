@@ -23,7 +23,7 @@ const MAX_OPEN_ITEMS: usize = 6;
 const MAX_THREAD: usize = 200;
 const MAX_TITLE: usize = 120;
 const MAX_BODY: usize = 800;
-/// A body shorter than this says too little to be recognised in an instruction file.
+/// What is shorter than this is recognised in an instruction file only when it is a line there.
 const MIN_KNOWN: usize = 12;
 
 /// The sections in their order: heading, what stands in it, how much of it (S1.31). Specs and ownership are left to
@@ -121,13 +121,13 @@ enum Choice {
 
 /// The lines every section would show with room enough, section by section, best first.
 fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'_>) -> Vec<Entry<'a>> {
-    let known = fold(input.instructions);
+    let known = Known::of(input.instructions);
     let mut entries = Vec::new();
     for (section, (_, kinds, cap)) in SECTIONS.iter().enumerate() {
         let mut group: Vec<&Memory> = active
             .iter()
             .copied()
-            .filter(|memory| kinds.contains(&memory.kind) && !is_known(memory, &known))
+            .filter(|memory| kinds.contains(&memory.kind) && !known.says(memory))
             .collect();
         group.sort_by(|a, b| {
             let place =
@@ -186,13 +186,32 @@ fn is_below(memory: &Memory, folder: &str) -> bool {
         })
 }
 
-/// Whether the agent reads it anyway: what it says stands in an instruction file, word for word.
-fn is_known(memory: &Memory, known: &str) -> bool {
-    let says = if memory.body.trim().is_empty() { &memory.title } else { &memory.body };
-    // A short body is recognised together with its title, as a promotion writes both.
-    [fold(says), fold(&instructions::line(memory))].iter().any(|says| {
-        says.chars().count() >= MIN_KNOWN && known.contains(says.trim_end_matches(['.', '!', ' ']))
-    })
+/// What the agent reads anyway.
+struct Known {
+    text: String,
+    lines: HashSet<String>,
+}
+
+impl Known {
+    fn of(instructions: &str) -> Self {
+        let lines = instructions.lines().map(|line| stem(&fold(line)).to_owned());
+        Self { text: fold(instructions), lines: lines.collect() }
+    }
+
+    /// Whether what a memory says stands there, word for word.
+    fn says(&self, memory: &Memory) -> bool {
+        let says = if memory.body.trim().is_empty() { &memory.title } else { &memory.body };
+        // A short body is recognised together with its title, as a promotion writes both.
+        [fold(says), fold(&instructions::line(memory))].iter().any(|says| {
+            let says = stem(says);
+            let is_line = !says.is_empty() && self.lines.contains(says);
+            is_line || (says.chars().count() >= MIN_KNOWN && self.text.contains(says))
+        })
+    }
+}
+
+fn stem(folded: &str) -> &str {
+    folded.trim_end_matches(['.', '!', ' '])
 }
 
 /// Lower case, blanks collapsed, Markdown emphasis and list marks gone.

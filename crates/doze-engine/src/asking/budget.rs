@@ -18,10 +18,8 @@ pub struct Usage {
     day: String,
     /// Times that somebody was asked.
     pub calls: u64,
-    /// Tokens that asking cost: as told, else estimated.
+    /// Tokens that asking cost: as told, else estimated; what failed counts with what it was asked.
     pub tokens: u64,
-    /// Run-end jobs that failed.
-    pub failed: u64,
     /// Replies that could not be read.
     pub unreadable: u64,
 }
@@ -78,7 +76,7 @@ impl Engine {
     }
 
     /// A change of today's counts, alone.
-    pub(crate) fn counted(
+    fn counted(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,

@@ -1,11 +1,12 @@
 //! Who reads sessions: the choice of an extractor, one sentence about it, its daily budget, and asking it.
 
 mod budget;
+mod sentence;
 
 use std::str::FromStr;
 
 use doze_core::model::{OwnerId, Session, Verification};
-use doze_core::{redact, text};
+use doze_core::{redact, text, tokens};
 use doze_dream::Proposal;
 use doze_extract::reply::{self, RunSummary};
 use doze_extract::{Agent, Api, Endpoint, Extractor, Failure, Key, Subject, TIMEOUT};
@@ -56,6 +57,11 @@ impl Who {
     pub(crate) const LEDGERS: [&str; 7] =
         ["rules", "claude", "codex", "gemini", "opencode", "http", "command"];
 
+    /// Whether it says by name who is asked.
+    fn is_named(self) -> bool {
+        !matches!(self, Self::Off | Self::Rules | Self::Auto)
+    }
+
     /// The word it is configured by.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +82,7 @@ pub struct Extractors {
     pub jobs: Who,
     /// `dream.extractor`: who reads the sessions of a sweep.
     pub dreams: Who,
-    /// `extractor.model`: empty for each extractor's own.
+    /// `extractor.model`: empty for each extractor's own. It belongs to one of the two, as the key does.
     pub model: String,
     /// `extractor.url` and `extractor.api`, for `http`.
     pub url: String,
@@ -148,21 +154,35 @@ impl Extractors {
             Who::Auto => match Agent::of_harness(harness).filter(|agent| summarises_itself(*agent)) {
                 // A model that was chosen by name belongs to one agent; each has its own here.
                 Some(agent) => agent_of(agent, "", None)?,
-                None => return Err(format!("{} cannot be asked about its own runs", named(harness))),
+                None => return Err(unasked(harness)),
             },
-            Who::Agent(agent) => agent_of(agent, &self.model, self.key.clone())?,
+            Who::Agent(agent) => {
+                let (model, key) = self.belongings(who);
+                agent_of(agent, model, key)?
+            }
             Who::Http if self.url.is_empty() => {
                 return Err("no address is set; run  doze config set extractor.url URL".to_owned());
             }
-            Who::Http => Extractor::Http(Endpoint {
-                url: self.url.clone(),
-                api: self.api.unwrap_or(Api::OpenAi),
-                model: self.model.clone(),
-                key: self.key.clone(),
-            }),
+            Who::Http => {
+                let (model, key) = self.belongings(who);
+                let (url, api) = (self.url.clone(), self.api.unwrap_or(Api::OpenAi));
+                Extractor::Http(Endpoint { url, api, model: model.to_owned(), key })
+            }
             Who::Command => self.program()?,
         };
         Ok(Asked::Somebody(Box::new(extractor)))
+    }
+
+    /// The model and the key of whoever is asked, where they are theirs: they belong to `extractor`, and where that asks
+    /// nobody by name to `dream.extractor`. A secret that is meant for one is never shown to another.
+    fn belongings(&self, who: Who) -> (&str, Option<Key>) {
+        let owner = if self.jobs.is_named() { self.jobs } else { self.dreams };
+        if who == owner { (&self.model, self.key.clone()) } else { ("", None) }
+    }
+
+    /// Whether anybody but the rules may be asked.
+    pub(crate) fn asks_somebody(&self) -> bool {
+        [self.jobs, self.dreams].iter().any(|who| !matches!(who, Who::Off | Who::Rules))
     }
 
     /// The ledger's name of who reads a session of this harness for a dream. Where `auto` knows nobody to ask, and where
@@ -184,44 +204,6 @@ impl Extractors {
         let program = doze_extract::find(name).map_err(|missing| missing.to_string())?;
         Ok(Extractor::Command { program, arguments: arguments.to_vec() })
     }
-
-    /// One sentence that says who summarises runs (S1.15).
-    pub(crate) fn sentence(&self) -> String {
-        match self.jobs {
-            Who::Off => {
-                "Facts are found by rules at each commit and in dreams; no run is summarised.".to_owned()
-            }
-            Who::Rules => "Rules read each run when it ends; no model reads your sessions.".to_owned(),
-            Who::Auto => {
-                let agents = Agent::ALL.into_iter().filter(|agent| summarises_itself(*agent));
-                let found: Vec<String> = agents
-                    .filter_map(|agent| agent_of(agent, "", None).ok())
-                    .map(|extractor| told(&extractor))
-                    .collect();
-                if found.is_empty() {
-                    return "Each run would be summarised by the agent that did it, but none was found on this machine."
-                        .to_owned();
-                }
-                let found = found.join(", ");
-                format!(
-                    "Each run is summarised by the agent that did it: {found}; other runs are not summarised."
-                )
-            }
-            who => match self.reader(who, "") {
-                Ok(Asked::Somebody(extractor)) => format!("Every run is summarised by {}.", told(&extractor)),
-                Ok(Asked::Rules) => "Every run is summarised by rules.".to_owned(),
-                Err(reason) => format!("Every run would be summarised by {}, but {reason}.", who.as_str()),
-            },
-        }
-    }
-
-    /// The model that is asked, where one is known for every run.
-    pub(crate) fn model_of_jobs(&self) -> Option<String> {
-        match self.reader(self.jobs, "") {
-            Ok(Asked::Somebody(extractor)) => extractor.model().filter(|model| !model.is_empty()),
-            _ => None,
-        }
-    }
 }
 
 /// OpenCode runs are not summarised unless OpenCode is chosen (S1.14).
@@ -234,23 +216,13 @@ fn agent_of(agent: Agent, model: &str, key: Option<Key>) -> Result<Extractor, St
     Ok(Extractor::Agent { agent, program, model: some(model), key })
 }
 
-/// An extractor as people read of it: what it is, its model, where it is.
-fn told(extractor: &Extractor) -> String {
-    let model = extractor.model().filter(|model| !model.is_empty());
-    let with = model.as_deref().map(|model| format!(" with {model}")).unwrap_or_default();
-    match extractor {
-        Extractor::Agent { program, .. } => {
-            format!("{}{with} ({})", extractor.name(), program.display())
-        }
-        Extractor::Command { program, .. } => format!("the command {}", program.display()),
-        Extractor::Http(endpoint) => {
-            format!("{} at {}", model.as_deref().unwrap_or("the model"), doze_core::url::shown(&endpoint.url))
-        }
+/// Why `auto` asks nobody about a session of this harness.
+fn unasked(harness: &str) -> String {
+    match harness {
+        "" => "its agent is unknown, so nobody can be asked about it; name the agent's program with  doze commit --harness"
+            .to_owned(),
+        harness => format!("{harness} cannot be asked about its own runs"),
     }
-}
-
-fn named(harness: &str) -> &str {
-    if harness.is_empty() { "an unnamed agent" } else { harness }
 }
 
 fn some(text: &str) -> Option<String> {
@@ -285,9 +257,17 @@ impl Engine {
         let prompt = doze_extract::prompt(subject, digest);
         let answer = match extractor.ask(&prompt, TIMEOUT, gave_up) {
             Ok(answer) => answer,
-            Err(Failure::GivenUp) => return Ok(Err(Unanswered::GivenUp)),
-            // What a program says may quote what it was given.
-            Err(failure) => return Ok(Err(Unanswered::Failed(hidden(&chain(&failure))))),
+            Err(failure) => {
+                if failure.was_sent() {
+                    // It may cost what was asked, whatever became of the answer.
+                    self.count_answer(owner, tokens::estimate(&prompt) as u64, true)?;
+                }
+                return Ok(Err(match failure {
+                    Failure::GivenUp => Unanswered::GivenUp,
+                    // What a program says may quote what it was given.
+                    failure => Unanswered::Failed(hidden(&chain(&failure))),
+                }));
+            }
         };
         let reply = reply::parse(&answer.text);
         self.count_answer(owner, answer.tokens, reply.is_ok())?;
@@ -340,7 +320,7 @@ mod tests {
         };
         assert_eq!(reason(&of("off"), "codex"), "no extractor is chosen");
         assert_eq!(reason(&of("auto"), "opencode"), "opencode cannot be asked about its own runs");
-        assert_eq!(reason(&of("auto"), ""), "an unnamed agent cannot be asked about its own runs");
+        assert!(reason(&of("auto"), "").contains("doze commit --harness"));
         assert!(reason(&of("http"), "").contains("doze config set extractor.url"));
         assert!(reason(&of("command"), "").contains("`command`"));
         let absent = Extractors { command: vec!["no-such-program-anywhere".into()], ..of("command") };
@@ -349,25 +329,39 @@ mod tests {
     }
 
     #[test]
-    fn one_sentence_says_who_summarises() {
-        assert!(of("off").sentence().ends_with("no run is summarised."));
-        assert!(of("rules").sentence().starts_with("Rules read each run"));
-        let http = Extractors {
-            url: "http://me:pass@127.0.0.1:8080/v1".into(),
-            model: "gemma".into(),
-            key: Some(Key::new("sk-1")),
-            ..of("http")
+    fn key_and_model_belong_to_one_of_the_two_and_are_shown_to_no_other() {
+        let key = || Some(Key::new("sk-1"));
+        let asked = |jobs: &str, dreams: &str, who: &str| {
+            let extractors = Extractors {
+                jobs: jobs.parse().unwrap(),
+                dreams: dreams.parse().unwrap(),
+                model: "m".into(),
+                key: key(),
+                ..Extractors::default()
+            };
+            let (model, key) = extractors.belongings(who.parse().unwrap());
+            (model.to_owned(), key)
         };
-        assert_eq!(http.sentence(), "Every run is summarised by gemma at http://127.0.0.1:8080/v1.");
-        assert_eq!(http.model_of_jobs().as_deref(), Some("gemma"));
-        let program = Extractors { command: vec!["/bin/sh".into(), "x".into()], ..of("command") };
-        assert_eq!(program.sentence(), "Every run is summarised by the command /bin/sh.");
-        let absent = Extractors { command: vec!["no-such-program".into()], ..of("command") };
-        assert!(
-            absent
-                .sentence()
-                .starts_with("Every run would be summarised by command, but no-such-program was not found")
-        );
+        for (jobs, dreams, theirs, others) in [
+            ("http", "claude", "http", &["claude", "codex"][..]),
+            ("claude", "http", "claude", &["http"]),
+            ("claude", "rules", "claude", &["http", "gemini"]),
+            ("command", "claude", "command", &["claude", "http"]),
+            ("off", "http", "http", &["claude"]),
+            ("rules", "claude", "claude", &["http"]),
+            ("auto", "http", "http", &["claude"]),
+            ("http", "http", "http", &["claude"]),
+        ] {
+            assert_eq!(asked(jobs, dreams, theirs), ("m".to_owned(), key()), "{jobs} {dreams}");
+            for other in others {
+                assert_eq!(asked(jobs, dreams, other), (String::new(), None), "{jobs} {dreams} {other}");
+            }
+        }
+        // What an endpoint is given is what belongs to it.
+        let extractors =
+            Extractors { dreams: Who::Http, url: "http://127.0.0.1:1".into(), key: key(), ..of("command") };
+        let Ok(Asked::Somebody(extractor)) = extractors.reader(Who::Http, "") else { panic!("it is set") };
+        assert!(matches!(*extractor, Extractor::Http(endpoint) if endpoint.key.is_none()));
     }
 
     #[test]

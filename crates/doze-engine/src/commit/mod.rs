@@ -28,6 +28,7 @@ use crate::names::{
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
 use intake::{Changes, Intake};
+pub(crate) use preview::whole_name;
 pub use preview::{Preview, SessionListRequest};
 
 /// Events of one call, files it may name as changed, characters of its task's title. More events go in pieces.
@@ -160,6 +161,18 @@ struct Receipt {
     extraction: String,
 }
 
+impl Receipt {
+    fn of(answer: &CommitAnswer) -> Self {
+        Self {
+            facts: [answer.facts.added, answer.facts.reinforced, answer.facts.promoted],
+            events: [answer.events.new, answer.events.known, answer.events.skipped],
+            redacted: answer.redacted.clone(),
+            cut: answer.cut,
+            extraction: answer.extraction.clone(),
+        }
+    }
+}
+
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
@@ -232,35 +245,20 @@ impl Engine {
         let mut intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work { engine: self, owner, place: &place, request: &request, run };
-        let (seq, done) = work.retry(|snapshot| {
+        let (seq, answer) = work.retry(|snapshot| {
             // The same commit may have been taken in by another call since: it counts once.
             match self.answered(snapshot, owner, &request, &commit_id, &place)? {
-                Some(answer) => Ok((None, Err(answer))),
-                None => {
-                    let (set, done) = work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes)?;
-                    Ok((set, Ok(done)))
-                }
+                Some(answer) => Ok((None, answer)),
+                None => work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes),
             }
         })?;
-        let (facts, events, summary, extraction) = match done {
-            Ok(done) => done,
-            Err(answer) => return Ok(answer),
-        };
-        if extraction == QUEUED {
+        if answer.is_repeat {
+            return Ok(answer);
+        }
+        if answer.extraction == QUEUED {
             self.wake_workers();
         }
-        Ok(CommitAnswer {
-            session: request.session.clone(),
-            project: place.id().map(ToString::to_string),
-            seq,
-            summary,
-            facts,
-            events,
-            redacted: changes.redacted,
-            cut: changes.cut,
-            extraction,
-            is_repeat: false,
-        })
+        Ok(CommitAnswer { seq, ..answer })
     }
 
     /// Why nothing may be captured from this call, if so.
@@ -347,8 +345,6 @@ pub(crate) enum Run {
     /// One that is read in from its file: dreams read it, and nobody is asked about a thousand of them at once.
     Past,
 }
-
-type Committed = (FactCounts, EventCounts, Summary, String);
 
 impl Work<'_> {
     /// Decides on a snapshot and applies; starts over when somebody changed what was read.
@@ -465,7 +461,7 @@ impl Work<'_> {
         Ok((fresh, known))
     }
 
-    /// The whole commit on one snapshot.
+    /// The whole commit on one snapshot, and its answer but for the number that it gets.
     fn commit(
         &self,
         snapshot: &Snapshot,
@@ -474,7 +470,7 @@ impl Work<'_> {
         stored: EventCounts,
         commit_id: &str,
         changes: &Changes,
-    ) -> Result<(Option<ChangeSet>, Committed), EngineError> {
+    ) -> Result<(Option<ChangeSet>, CommitAnswer), EngineError> {
         let request = self.request;
         let mut session = self.session(snapshot, request)?;
         session.task = intake.task.clone().or(session.task);
@@ -490,36 +486,27 @@ impl Work<'_> {
         session.ended = (request.end != SessionEnd::Turn).then_some(request.end);
         let summary = self.summarise(snapshot, &session, first, &fresh, intake)?;
         session.summary = Some(summary.clone());
-        let outcome = session.outcome;
-
-        let mut facts = FactCounts::default();
-        let extraction = match self.not_learned_from(&session) {
-            Some(reason) => {
-                if request.end == SessionEnd::Quit {
-                    set = self.engine.unqueued(snapshot, set, &session)?;
-                }
-                format!("skipped: {reason}")
-            }
-            None => {
-                (set, facts) = self.learn(snapshot, set, &session, &fresh, first, &tail.facts)?;
-                let mut extraction = "off".to_owned();
-                if self.run == Run::Ends {
-                    (set, extraction) = self.engine.queued(snapshot, set, &session, request.end)?;
-                }
-                extraction
-            }
-        };
-        let receipt = Receipt {
-            facts: [facts.added, facts.reinforced, facts.promoted],
-            events: [events.new, events.known, events.skipped],
+        let (facts, extraction);
+        (set, facts, extraction) = self.taught(snapshot, set, &session, &fresh, first, tail)?;
+        let answer = CommitAnswer {
+            session: request.session.clone(),
+            project: self.place.id().map(ToString::to_string),
+            seq: 0,
+            summary,
+            facts,
+            events,
             redacted: changes.redacted.clone(),
             cut: changes.cut,
-            extraction: extraction.clone(),
+            extraction,
+            is_repeat: false,
         };
-        let receipt_bytes = encoded(&receipt)?;
-        set = set
-            .put_aux(Family::Receipt, receipt_key(&session.key, commit_id), receipt_bytes)
-            .put_session(session);
+        set = set.put_aux(
+            Family::Receipt,
+            receipt_key(&session.key, commit_id),
+            encoded(&Receipt::of(&answer))?,
+        );
+        let outcome = session.outcome;
+        set = set.put_session(session);
         if request.end != SessionEnd::Quit && outcome == Outcome::Success {
             set = set.clear_work(
                 request.agent.id.clone(),
@@ -530,7 +517,32 @@ impl Work<'_> {
         if let Some((key, value)) = &tail.cursor {
             set = set.put_aux(Family::Cursor, key.clone(), value.clone());
         }
-        Ok((Some(set), (facts, events, summary, extraction)))
+        Ok((Some(set), answer))
+    }
+
+    /// What the new events teach by rule, and whether somebody reads the run: said as a commit's answer says it.
+    fn taught(
+        &self,
+        snapshot: &Snapshot,
+        set: ChangeSet,
+        session: &Session,
+        fresh: &[Event],
+        first: u64,
+        tail: &transcript::Tail,
+    ) -> Result<(ChangeSet, FactCounts, String), EngineError> {
+        if let Some(reason) = self.not_learned_from(session) {
+            let set = match self.request.end {
+                SessionEnd::Quit => self.engine.unqueued(snapshot, set, session)?,
+                _ => set,
+            };
+            return Ok((set, FactCounts::default(), format!("skipped: {reason}")));
+        }
+        let (set, facts) = self.learn(snapshot, set, session, fresh, first, &tail.facts)?;
+        if self.run == Run::Past {
+            return Ok((set, facts, "off".to_owned()));
+        }
+        let (set, extraction) = self.engine.queued(snapshot, set, session, self.request.end)?;
+        Ok((set, facts, extraction))
     }
 
     /// The summary of the whole session: its newest stored events and the ones just arriving.

@@ -1,14 +1,16 @@
 //! Reading a session file without storing anything, and listing what is stored of sessions.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use doze_core::model::{AgentId, Event, OwnerId, Session};
-use doze_store::{SessionCursor, SessionFilter};
+use doze_store::{SessionCursor, SessionFilter, Snapshot};
 use doze_transcript::{Limits, Report, read};
 use jiff::Timestamp;
 
 use crate::Resolved;
 use crate::files::open_regular;
+use crate::jobs::record;
 use crate::memory::Page;
 use crate::names::safe_name;
 use crate::recall::Reader;
@@ -17,6 +19,9 @@ use crate::{Engine, EngineError, Problem};
 /// Sessions of one page at most, and of the office face (S0.3).
 pub(crate) const MAX_PAGE: usize = 500;
 const OFFICE_SESSIONS: usize = 30;
+/// Characters of a session's id that stand for the whole one, and ids that are named where several fit.
+const MIN_BEGINNING: usize = 6;
+const MOST_NAMED: usize = 5;
 /// Events that a preview hands out at most.
 const MAX_EVENTS: usize = 20_000;
 
@@ -40,6 +45,8 @@ pub struct SessionListRequest {
     pub since: Option<Timestamp>,
     /// Only what happened before this time.
     pub until: Option<Timestamp>,
+    /// Only those whose last job failed.
+    pub failed: bool,
     /// Sessions of the page, 1–500.
     pub limit: usize,
     /// Where the page before ended.
@@ -100,25 +107,86 @@ impl Engine {
         };
         let limit = if request.office { request.limit.min(OFFICE_SESSIONS) } else { request.limit };
         let after = request.cursor.as_deref().map(parse_cursor).transpose()?;
-        let page = self.store().snapshot()?.sessions(owner, &filter, after.as_ref(), limit)?;
+        let snapshot = self.store().snapshot()?;
+        let page = if request.failed {
+            self.failed_sessions(&snapshot, owner, &filter, after, limit)?
+        } else {
+            snapshot.sessions(owner, &filter, after.as_ref(), limit)?
+        };
         let next = page.next.filter(|_| !request.office).map(|cursor| write_cursor(&cursor));
         Ok(Page { items: page.items, next })
     }
 
-    /// A session by its id; the newest where several harnesses used the same one and none is named.
+    /// A page of the sessions whose last job failed.
+    fn failed_sessions(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        filter: &SessionFilter,
+        mut after: Option<SessionCursor>,
+        limit: usize,
+    ) -> Result<doze_store::Page<Session>, EngineError> {
+        let failures = self.failures(snapshot, owner)?;
+        let failed: HashSet<String> = failures.into_iter().map(|(record, _)| record).collect();
+        let mut items: Vec<Session> = Vec::new();
+        loop {
+            let page = snapshot.sessions(owner, filter, after.as_ref(), MAX_PAGE)?;
+            items.extend(page.items.into_iter().filter(|session| failed.contains(&record(&session.key))));
+            after = page.next;
+            if items.len() > limit || after.is_none() {
+                break;
+            }
+        }
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| more).map(SessionCursor::after);
+        Ok(doze_store::Page { items, next })
+    }
+
+    /// A session by its id or by a beginning of it that fits no other one; the newest where several harnesses used the
+    /// same id and none is named.
     pub fn session(
         &self,
         owner: &OwnerId,
         session: &str,
         harness: Option<&str>,
     ) -> Result<Session, EngineError> {
-        let named = self.store().snapshot()?.sessions_named(owner, &safe_name(session))?;
+        let snapshot = self.store().snapshot()?;
+        let name = whole_name(&snapshot, owner, session)?;
+        let named = snapshot.sessions_named(owner, &name)?;
         named
             .into_iter()
             .filter(|session| harness.is_none_or(|harness| session.key.harness == harness))
             .max_by_key(|session| session.last_event_at)
-            .ok_or_else(|| EngineError::not_found("session", session))
+            .ok_or_else(|| unknown(session))
     }
+}
+
+/// The id of the session that is called so, wholly or by a beginning that fits no other one.
+pub(crate) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> Result<String, EngineError> {
+    let given = safe_name(given);
+    if !snapshot.sessions_named(owner, &given)?.is_empty() {
+        return Ok(given);
+    }
+    if given.chars().count() < MIN_BEGINNING {
+        return Err(unknown(&given));
+    }
+    let names = snapshot.session_names(owner, &given, MOST_NAMED + 1)?;
+    match names.as_slice() {
+        [] => Err(unknown(&given)),
+        [name] => Ok(name.clone()),
+        several => {
+            let more = if several.len() > MOST_NAMED { ", …" } else { "" };
+            let named = several.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+            Err(EngineError::invalid(format!("{given} fits several sessions: {named}{more}"))
+                .hint("give more of the id; `doze sessions` lists them"))
+        }
+    }
+}
+
+fn unknown(session: &str) -> EngineError {
+    EngineError::not_found("session", session)
+        .hint("`doze sessions` lists what there is; an id, or six characters of its beginning, names one")
 }
 
 fn write_cursor(cursor: &SessionCursor) -> String {

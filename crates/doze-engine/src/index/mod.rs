@@ -283,7 +283,11 @@ impl Index {
             query.snapshot.vectors(query.owner, stored_name(doc), &self.shared.model).ok().flatten()
         };
         let hits = self.shared.vectors.search(&vector, &VectorFilter::from(filter), query.limit, &exact);
-        (hits.into_iter().map(|hit| (hit.id, hit.score)).collect(), SemanticState::On)
+        // A model that has just begun has not come to most memories yet: what it does not find may well be there.
+        let waiting = lock(&self.shared.embedding).in_flight;
+        let state =
+            if waiting > self.shared.vectors.len() { SemanticState::Loading } else { SemanticState::On };
+        (hits.into_iter().map(|hit| (hit.id, hit.score)).collect(), state)
     }
 }
 

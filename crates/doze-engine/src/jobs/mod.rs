@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::asking::Who;
+use crate::clock::day_of;
 use crate::{Engine, EngineError, encoded, lock};
 use outcome::{Outcome, Part};
 
@@ -68,6 +69,19 @@ pub enum NextJob {
     Wait(Option<Timestamp>),
 }
 
+/// What became of asking that a session is read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queued {
+    /// The session's whole name.
+    pub session: String,
+    /// `queued` or `skipped: reason`.
+    pub extraction: String,
+    /// Nothing is read before this time: doze is paused.
+    pub paused_until: Option<Timestamp>,
+    /// Nobody is asked before this time: the budget of the day is spent.
+    pub spent_until: Option<Timestamp>,
+}
+
 /// How the queue stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queue {
@@ -77,7 +91,7 @@ pub struct Queue {
     pub running: u64,
     /// How long the oldest has been waiting beyond its time, in seconds.
     pub oldest_seconds: u64,
-    /// Jobs that failed today.
+    /// Runs whose last job failed, and did so today.
     pub failed: u64,
 }
 
@@ -114,23 +128,29 @@ impl Engine {
         Ok((set, QUEUED.into()))
     }
 
-    /// Queues a session that a person asks for, also when its last job failed.
+    /// Queues a session that a person asks for, also when its last job failed. Answers what a commit's answer would say
+    /// of it, and until when nothing is read, be it paused or the budget of the day spent.
     pub fn extract_again(
         &self,
         owner: &OwnerId,
         session: &str,
         harness: Option<&str>,
-    ) -> Result<String, EngineError> {
+    ) -> Result<Queued, EngineError> {
         if !self.is_extracting() {
             return Err(EngineError::refused("no extractor is chosen, or memory is off")
                 .hint("run  doze config set extractor auto"));
         }
         let session = self.session(owner, session, harness)?;
-        let answer = self.decide("the session keeps changing", |snapshot| {
+        let extraction = self.decide("the session keeps changing", |snapshot| {
             self.queued(snapshot, ChangeSet::new(owner.clone()), &session, SessionEnd::Session)
         })?;
         self.wake_workers();
-        Ok(answer)
+        let paused_until = self.paused_until(owner)?;
+        let spent_until = match self.switches().extractors.jobs {
+            Who::Rules => None,
+            _ => self.spent_until(&self.store().snapshot()?, owner)?,
+        };
+        Ok(Queued { session: session.key.session, extraction, paused_until, spent_until })
     }
 
     fn with_ticket(
@@ -264,7 +284,9 @@ impl Engine {
     pub fn queue(&self, owner: &OwnerId) -> Result<Queue, EngineError> {
         let snapshot = self.store().snapshot()?;
         let now = self.now();
-        let mut queue = Queue { failed: self.usage(&snapshot, owner)?.failed, ..Queue::default() };
+        let today = day_of(now);
+        let failed = self.failures(&snapshot, owner)?.iter().filter(|(_, at)| day_of(*at) == today).count();
+        let mut queue = Queue { failed: failed as u64, ..Queue::default() };
         for job in jobs(&snapshot, owner)? {
             queue.running += u64::from(job.running.is_some());
             if let Some(ticket) = job.queued {

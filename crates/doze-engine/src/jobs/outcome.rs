@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Job, job, put, record};
 use crate::{Engine, EngineError, encoded};
 
+/// The state of a job that failed.
+pub(super) const FAILED: &str = "failed";
+
 /// How the last job of a session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
@@ -40,7 +43,7 @@ impl Outcome {
     }
 
     pub(super) fn failed(reason: &str) -> Self {
-        Self::of("failed", reason)
+        Self::of(FAILED, reason)
     }
 
     pub(super) fn by(self, extractor: &str) -> Self {
@@ -98,6 +101,24 @@ impl Engine {
             let back = Job { queued: taken.queued.or(taken.running), running: None, starts, ..taken };
             Ok((put(set, key, &back)?, ()))
         })
+    }
+
+    /// The sessions whose last job failed and does not wait again, by their records, and when.
+    pub(crate) fn failures(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+    ) -> Result<Vec<(String, Timestamp)>, EngineError> {
+        let mut failures = Vec::new();
+        for (record, bytes) in snapshot.aux_scan(owner, Family::Outcome, "")? {
+            let outcome = serde_json::from_slice::<Outcome>(&bytes).ok();
+            if let Some(outcome) = outcome.filter(|outcome| outcome.state == FAILED)
+                && snapshot.aux(owner, Family::Job, &record)?.is_none()
+            {
+                failures.push((record, outcome.at));
+            }
+        }
+        Ok(failures)
     }
 
     /// How the last job of a session ended, if there was one, or that one waits or runs.

@@ -9,7 +9,7 @@ use doze_extract::Extractor;
 use doze_extract::reply::RunSummary;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 
-use super::outcome::{Outcome, Part};
+use super::outcome::{FAILED, Outcome, Part};
 use super::{Ticket, job, never_read};
 use crate::asking::{Asked, Unanswered};
 use crate::dream::followed;
@@ -76,21 +76,14 @@ impl Engine {
         match self.worked(&snapshot, owner, session, &asked, ticket)? {
             Work::Back => self.put_back(owner, key),
             Work::Over { outcome, is_read } => {
-                let is_failure = outcome.state == "failed";
-                if is_failure {
+                if outcome.state == FAILED {
                     tracing::warn!(session = key.session, reason = outcome.reason, "A run was not extracted");
                 }
                 let outcome = outcome.by(asked.name());
                 self.end_job(owner, key, Part::Running, |_, set| {
                     let set = if is_read { self.read_upto(set, key, &asked, read)? } else { set };
                     Ok((set, outcome.clone()))
-                })?;
-                if is_failure {
-                    self.decide("the counts keep changing", |snapshot| {
-                        Ok((self.counted(snapshot, owner, |usage| usage.failed += 1)?, ()))
-                    })?;
-                }
-                Ok(())
+                })
             }
             Work::Found(found) => self.keep(owner, key, &asked, ticket, &found),
         }

@@ -151,13 +151,15 @@ impl Engine {
         accept: bool,
         by_person: bool,
     ) -> Result<Memory, EngineError> {
-        if !by_person {
-            return Err(EngineError::refused("only a person settles a proposed memory")
-                .hint("run `doze review` in a terminal"));
-        }
         self.change_memory(owner, id, |snapshot, mut memory| {
             if memory.status != Status::Proposed {
-                return Err(EngineError::invalid(format!("memory {id} is {}, not proposed", memory.status)));
+                return Err(EngineError::invalid(format!("memory {id} is {}, not proposed", memory.status))
+                    .hint("nothing is to be decided about it; what waits:  doze review"));
+            }
+            if !by_person {
+                let verdict = if accept { "--accept" } else { "--reject" };
+                return Err(EngineError::refused("only a person settles a proposed memory")
+                    .hint(format!("run it yourself, in a terminal:  doze review {id} {verdict}")));
             }
             let mut set = ChangeSet::new(owner.clone());
             if accept {

@@ -9,7 +9,6 @@ use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
 use crate::asking::Who;
-use crate::names::safe_name;
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
@@ -66,7 +65,8 @@ impl Engine {
                     .hint("run the command yourself in a terminal"))
             }
             Forget::Session { session, memories } => {
-                self.forget_session(owner, &safe_name(session), *memories)
+                let session = crate::commit::whole_name(&self.store().snapshot()?, owner, session)?;
+                self.forget_session(owner, &session, *memories)
             }
             Forget::Project(name) => self.forget_project(owner, name),
             Forget::All => self.forget_all(owner),

@@ -183,6 +183,11 @@ fn read(path: &Path) -> Result<Option<String>, EngineError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir) => {
             Ok(None)
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path).display();
+            Err(EngineError::invalid(format!("there is no folder {folder}"))
+                .hint("make it first, or name a file in a folder that is there"))
+        }
         Err(error) => Err(failed("read", path, &error)),
     }
 }

@@ -87,7 +87,7 @@ pub enum SemanticState {
     On,
     /// It is switched off.
     Off,
-    /// The model is being loaded.
+    /// The model is being loaded, or has just begun to look at the memories.
     Loading,
     /// The query's vector did not come in time.
     Timeout,

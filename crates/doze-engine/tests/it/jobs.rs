@@ -13,17 +13,17 @@ use jiff::SignedDuration;
 
 use crate::kit::{Kit, agent, answer, long_session, memory, prompt, reader, reply, tool, turn};
 
-const NOTHING: &str =
+pub(crate) const NOTHING: &str =
     r#"{"summary":{"request":"r","workDone":"w","outcome":"o","openItems":[]},"memories":[]}"#;
 
 impl Kit {
-    fn replies(&self, reply: &str) -> Vec<String> {
+    pub(crate) fn replies(&self, reply: &str) -> Vec<String> {
         let file = self.path("reply.json");
         std::fs::write(&file, reply).unwrap();
         self.script("replies.sh", &format!("cat {}", file.display()))
     }
 
-    fn jobs_by(&self, command: Vec<String>) {
+    pub(crate) fn jobs_by(&self, command: Vec<String>) {
         self.switches(|switches| {
             switches.extractors = Extractors { jobs: Who::Command, command, ..switches.extractors.clone() };
         });
@@ -34,7 +34,7 @@ impl Kit {
     }
 
     /// Runs what may run now, and answers how many jobs that were.
-    fn run_jobs(&self) -> usize {
+    pub(crate) fn run_jobs(&self) -> usize {
         let mut count = 0;
         while let NextJob::Run(key) = self.next() {
             self.engine.run_job(&self.owner, &key).unwrap();
@@ -45,7 +45,7 @@ impl Kit {
 
     fn state(&self, session: &str) -> (String, String) {
         let session = self.engine.session(&self.owner, session, None).unwrap();
-        let extraction = self.engine.extraction_of(&self.owner, &session).unwrap();
+        let extraction = self.engine.extractions_of(&self.owner, &[session]).unwrap().remove(0);
         (extraction.state, extraction.reason)
     }
 
@@ -68,7 +68,7 @@ impl Kit {
     }
 }
 
-fn run(session: &str, cwd: &str, first: i64) -> CommitRequest {
+pub(crate) fn run(session: &str, cwd: &str, first: i64) -> CommitRequest {
     let events = vec![
         prompt(first, "The suite hangs, please fix it"),
         tool(first + 1, "vitest --pool=threads", "timeout in worker", true),
@@ -274,15 +274,18 @@ fn a_discussion_and_an_ignored_project_are_never_read_whoever_asks() {
     let kind = Some(SessionKind::Discussion);
     kit.commit(CommitRequest { kind, ..run("talk", &cwd, 1) });
     let answer = kit.engine.extract_again(&kit.owner, "talk", None).unwrap();
-    assert_eq!(answer, "skipped: discussion sessions are not learned from");
+    assert_eq!(answer.extraction, "skipped: discussion sessions are not learned from");
     kit.commit(run("s", &cwd, 20));
     let ignored = |on| kit.engine.ignore_project(&kit.owner, &cwd, on).unwrap();
     ignored(true);
     assert_eq!((kit.run_jobs(), kit.asked().as_str()), (1, ""));
     assert_eq!(kit.state("s"), ("skipped".into(), "the project is ignored".into()));
-    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap(), "skipped: the project is ignored");
+    assert_eq!(
+        kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction,
+        "skipped: the project is ignored"
+    );
     ignored(false);
-    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap(), "queued");
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction, "queued");
 }
 
 /// A program that waits for a word through `go` before it replies, and says through `begun` that it runs.
@@ -421,7 +424,7 @@ fn a_failure_is_told_and_not_tried_again_unless_asked() {
     assert_eq!((kit.run_jobs(), kit.engine.queue(&kit.owner).unwrap().failed), (0, 1));
 
     kit.jobs_by(kit.replies(&reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")])));
-    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap(), "queued");
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction, "queued");
     assert_eq!((kit.run_jobs(), kit.state("s").0.as_str(), kit.extracted().len()), (1, "done", 1));
     let unknown = kit.engine.extract_again(&kit.owner, "nobody", None).unwrap_err();
     assert_eq!(unknown.problem, Problem::NotFound);

@@ -21,3 +21,4 @@ mod promote;
 mod race;
 mod recall;
 mod tasks;
+mod told;

@@ -184,3 +184,16 @@ fn promotions_side_by_side_lose_no_line() {
     });
     assert_eq!(text(&shop, "AGENTS.md").lines().count(), 1 + words.len());
 }
+
+#[test]
+fn a_short_line_that_was_copied_is_told_no_more_and_a_missing_folder_is_named() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    let tabs = remember(&kit, &shop, "Use tabs", "Use tabs");
+    remember(&kit, &shop, "Broker", "export QUARTZ_PORT before the tests");
+    assert!(kit.brief(&shop, "a").contains("Use tabs"));
+    let missing = promote(&kit, &tabs.id, &format!("{shop}/sub/AGENTS.md"), &shop).unwrap_err();
+    assert_eq!(missing, (Problem::Invalid, format!("there is no folder {shop}/sub")));
+    promote(&kit, &tabs.id, "AGENTS.md", &shop).unwrap();
+    assert!(!kit.brief(&shop, "a").contains("Use tabs"));
+}

@@ -121,7 +121,8 @@ impl Endpoint {
     fn post(&self, agent: &Agent, body: &Value, timeout: Duration) -> Result<(u16, String), Failure> {
         let failed = |error: Error| match error {
             Error::Timeout(_) => self.too_late(timeout),
-            error => self.failed(meaning(&error)),
+            error if was_reached(&error) => self.failed(meaning(&error)),
+            error => Failure::Unreached { url: url::shown(&self.url), said: meaning(&error) },
         };
         let mut request = agent.post(dialect::address(self)).header("content-type", "application/json");
         for (name, value) in dialect::headers(self) {
@@ -147,6 +148,14 @@ impl Endpoint {
     fn too_late(&self, timeout: Duration) -> Failure {
         Failure::TimedOut { who: url::shown(&self.url), seconds: timeout.as_secs() }
     }
+}
+
+/// Whether a request got as far as the server.
+fn was_reached(error: &Error) -> bool {
+    let is_refused = matches!(error, Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused);
+    let is_before =
+        matches!(error, Error::ConnectionFailed | Error::HostNotFound | Error::BadUri(_) | Error::Http(_));
+    !is_refused && !is_before
 }
 
 /// What a failed connection means to the person.

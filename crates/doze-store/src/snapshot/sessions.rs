@@ -72,6 +72,30 @@ impl Snapshot {
         self.record(SESSIONS, (owner.as_str(), key.session.as_str(), key.harness.as_str()), own)
     }
 
+    /// The ids of sessions that begin so, each once, in their order, at most `limit` of them.
+    pub fn session_names(
+        &self,
+        owner: &OwnerId,
+        beginning: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, ReadError> {
+        let mut names: Vec<String> = Vec::new();
+        let read = |(o, name, _): (&str, &str, &str), _: &[u8]| {
+            if o != owner.as_str() || !name.starts_with(beginning) {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(name.to_owned())
+        };
+        self.scan(SESSIONS, (owner.as_str(), beginning, ""), read, |name| {
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+            if names.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        names.truncate(limit);
+        Ok(names)
+    }
+
     /// The sessions with this id, one per harness that has one.
     pub fn sessions_named(&self, owner: &OwnerId, session: &str) -> Result<Vec<Session>, ReadError> {
         let mut sessions = Vec::new();

@@ -108,7 +108,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "extractor.model",
         kind: Kind::Text,
-        doc: "The model that a chosen extractor is asked to use; each has its own unless this says another. `auto` \
+        doc: "The model that `extractor` is asked to use; where that asks nobody by name (`off`, `rules`, `auto`), the \
+              model that `dream.extractor` is asked to use. Each has its own unless this says another, and `auto` \
               ignores it.",
         env: &["DOZE_EXTRACTOR_MODEL"],
         restart: false,
@@ -131,7 +132,9 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "extractor.key",
         kind: Kind::Secret,
-        doc: "The key that `extractor.url` asks for; for `claude` the Anthropic key that pays instead of the login.",
+        doc: "The key that `extractor.url` asks for; for `claude` the Anthropic key that pays instead of the login. It \
+              belongs to `extractor`, and where that asks nobody by name (`off`, `rules`, `auto`) to `dream.extractor`; \
+              it is never shown to another one.",
         env: &["DOZE_EXTRACTOR_KEY"],
         restart: false,
     },
@@ -146,7 +149,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "extractor.tokens_per_day",
         kind: Kind::Int { default: 2_000_000, min: 0, max: 1_000_000_000_000 },
-        doc: "Tokens a day that asking may cost; 0 for no limit.",
+        doc: "Tokens a day that asking may cost; 0 for no limit. Where nobody tells what an answer cost, or none came, \
+              they are estimated.",
         env: &["DOZE_EXTRACTOR_TOKENS_PER_DAY"],
         restart: false,
     },

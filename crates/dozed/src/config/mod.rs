@@ -150,7 +150,7 @@ impl Config {
             return Err(ConfigError::Wrong { problems });
         }
         let config = Self { values: complete(given) };
-        match config.wrong_model() {
+        match config.wrong_model().or_else(|| config.wrong_address("extractor.url")) {
             Some(problem) => Err(ConfigError::Wrong { problems: vec![problem] }),
             None => Ok(config),
         }
@@ -170,14 +170,29 @@ impl Config {
                 wrong("embedder.sha256", "expected 64 hexadecimal digits, as `sha256sum` prints them")
             }
             () if url.is_empty() => None,
-            () if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) => {
-                wrong("embedder.url", "expected an address that begins with http:// or https://")
-            }
+            () if self.wrong_address("embedder.url").is_some() => self.wrong_address("embedder.url"),
             () if sha256.is_empty() => {
                 wrong("embedder.url", "a model is only fetched with its hash; set embedder.sha256 first")
             }
             () => None,
         }
+    }
+
+    /// An address that is set and that nobody could be asked at.
+    fn wrong_address(&self, name: &str) -> Option<Problem> {
+        let (value, origin) = self.get(name)?;
+        let url = value.as_str().unwrap_or_default();
+        let rest = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let is_right = rest.is_some_and(|rest| {
+            rest.starts_with(|first: char| first.is_alphanumeric() || first == '[')
+                && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
+        });
+        (!url.is_empty() && !is_right).then(|| Problem {
+            origin: origin.clone(),
+            message: format!(
+                "{name}: expected an address that begins with http:// or https:// and names a host"
+            ),
+        })
     }
 
     /// The value and the origin of a key of the table.

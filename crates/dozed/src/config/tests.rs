@@ -127,6 +127,24 @@ fn a_model_is_fetched_only_with_its_hash() {
 }
 
 #[test]
+fn an_address_is_one_that_somebody_can_be_asked_at() {
+    let of = |url: &str| load(&format!("\"extractor.url\" = \"{url}\""), &[], &[]);
+    for right in [
+        "",
+        "http://127.0.0.1:8080/v1",
+        "https://models.example.com",
+        "http://[::1]:8080/v1",
+        "http://me:pw@host/v1",
+    ] {
+        of(right).unwrap();
+    }
+    for wrong in ["foo", "ftp://x", "http://", "http:///v1", "127.0.0.1:8080", "http://a b", " http://h"] {
+        let told = of(wrong).unwrap_err().to_string();
+        assert!(told.contains("extractor.url: expected an address"), "{wrong}: {told}");
+    }
+}
+
+#[test]
 fn a_key_beside_its_own_prefix_stands_in_quotes_or_alone_in_its_table() {
     let config = load("embedder = \"ort\"\n\"embedder.library\" = \"/l.so\"", &[], &[]).unwrap();
     assert_eq!(config.settings().embedder_library, Some("/l.so".into()));

@@ -134,10 +134,13 @@ impl Handler for Daemon {
         self.parts.apply(settings);
     }
 
+    fn drain(&self) {
+        // Whoever is asked just now is not waited for, be it by a job or by a dream that somebody calls for.
+        self.parts.engine.stop_asking();
+    }
+
     fn close(&self) {
         self.drain.stop();
-        // Whoever is asked just now is not waited for.
-        self.parts.engine.stop_asking();
         self.parts.sweeper.stop();
         self.parts.workers.stop();
         self.parts.engine.close();

@@ -7,7 +7,7 @@ use doze_engine::{CommitRequest, Preview, SessionListRequest, TranscriptRef, Who
 use doze_protocol::session as wire_session;
 use doze_protocol::session::{
     AppendAnswer, AppendParams, CommitAnswer, CommitParams, DigestAnswer, DigestParams, ExtractAnswer,
-    ExtractParams, Extraction, GetParams, ListParams, PreviewAnswer, PreviewParams,
+    ExtractParams, GetParams, ListParams, PreviewAnswer, PreviewParams,
 };
 use doze_protocol::{List, WireError, parse_field, parse_params};
 use serde_json::{Map, Value, json};
@@ -72,27 +72,28 @@ impl Dispatch {
             office,
             since: given::since(params.since.as_ref())?,
             until: given::until(params.until.as_ref())?,
+            failed: params.failed,
             limit: given::limit(params.limit, 30, 500)?,
             cursor: params.cursor,
         };
         let page = self.engine.sessions(&self.owner, &request).map_err(told)?;
-        answer(&List { items: page.items.iter().map(wire::session_item).collect(), next: page.next })
+        let mut items: Vec<_> = page.items.iter().map(wire::session_item).collect();
+        if params.extraction {
+            let stand = self.engine.extractions_of(&self.owner, &page.items).map_err(told)?;
+            for (item, extraction) in items.iter_mut().zip(stand) {
+                item.extraction = Some(wire::extraction(extraction));
+            }
+        }
+        answer(&List { items, next: page.next })
     }
 
     pub(super) fn session_get(&self, params: Value) -> Result<Value, WireError> {
         let params: GetParams = parse_params(params)?;
         let session =
             self.engine.session(&self.owner, &params.session, params.harness.as_deref()).map_err(told)?;
-        let extraction = self.engine.extraction_of(&self.owner, &session).map_err(told)?;
-        answer(&wire::session(
-            &session,
-            Extraction {
-                state: extraction.state,
-                reason: extraction.reason,
-                extractor: extraction.extractor,
-                memories: extraction.memories.iter().map(ToString::to_string).collect(),
-            },
-        ))
+        let stand = self.engine.extractions_of(&self.owner, std::slice::from_ref(&session)).map_err(told)?;
+        let extraction = stand.into_iter().next().map(wire::extraction).unwrap_or_default();
+        answer(&wire::session(&session, extraction))
     }
 
     pub(super) fn session_digest(&self, params: Value) -> Result<Value, WireError> {
@@ -108,11 +109,16 @@ impl Dispatch {
 
     pub(super) fn session_extract(&self, params: Value) -> Result<Value, WireError> {
         let params: ExtractParams = parse_params(params)?;
-        let extraction = self
+        let queued = self
             .engine
             .extract_again(&self.owner, &params.session, params.harness.as_deref())
             .map_err(told)?;
-        answer(&ExtractAnswer { session: params.session, extraction })
+        answer(&ExtractAnswer {
+            session: queued.session,
+            extraction: queued.extraction,
+            paused_until: queued.paused_until.map(|until| until.to_string()),
+            spent_until: queued.spent_until.map(|until| until.to_string()),
+        })
     }
 
     pub(super) fn session_preview(&self, params: Value) -> Result<Value, WireError> {

@@ -160,12 +160,14 @@ fn extraction(status: doze_engine::ExtractionStatus) -> ExtractionStatus {
     ExtractionStatus {
         sentence: status.sentence,
         extractor: status.extractor,
+        dream_extractor: status.dreams,
         model: status.model,
         calls_today: status.usage.calls,
         budget: status.calls,
         tokens_today: status.usage.tokens,
         token_budget: status.tokens,
         unreadable_today: status.usage.unreadable,
+        spent_until: status.spent_until.map(|until| until.to_string()),
     }
 }
 
@@ -195,6 +197,11 @@ fn problem(status: &Status) -> Option<String> {
     if status.quarantined > 0 {
         return Some(format!("{} damaged records are left out of answers", status.quarantined));
     }
-    (!status.index.model_reason.is_empty())
-        .then(|| format!("the embedding model failed: {}", status.index.model_reason))
+    (!status.index.model_reason.is_empty()).then(|| {
+        format!(
+            "search goes by words alone, because the embedding model failed: {}; it is tried again after a minute, then \
+             less often; what is set:  doze config show embedder",
+            status.index.model_reason
+        )
+    })
 }

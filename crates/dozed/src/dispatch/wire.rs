@@ -173,7 +173,18 @@ pub(super) fn session_item(session: &Session) -> wire::SessionItem {
         started_at: session.started_at.to_string(),
         last_event_at: session.last_event_at.to_string(),
         events: session.event_count,
+        rounds: session.rounds,
         summary: session.summary.as_ref().map(summary),
+        extraction: None,
+    }
+}
+
+pub(super) fn extraction(extraction: doze_engine::Extraction) -> wire::Extraction {
+    wire::Extraction {
+        state: extraction.state,
+        reason: extraction.reason,
+        extractor: extraction.extractor,
+        memories: extraction.memories.iter().map(ToString::to_string).collect(),
     }
 }
 

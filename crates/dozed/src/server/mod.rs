@@ -49,6 +49,9 @@ pub trait Handler: Send + Sync + 'static {
     /// The configuration was read again.
     fn reload(&self, settings: &Settings);
 
+    /// The end was asked for, and running calls are finished: what may be cut short is.
+    fn drain(&self);
+
     /// All calls have ended; nothing will be called after this.
     fn close(&self);
 }
@@ -184,6 +187,7 @@ impl Server {
         // Nobody connects to a server that ends; whoever comes now finds nobody and can start the next one.
         drop(listener);
         info!(connections = connections.len(), "Draining");
+        self.shared.handler.drain();
         let drained = async { while connections.join_next().await.is_some() {} };
         tokio::time::timeout(self.shared.limits.drain_time, drained).await.is_ok()
     }

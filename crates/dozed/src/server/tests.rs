@@ -58,6 +58,8 @@ impl Handler for Toy {
 
     fn reload(&self, _settings: &Settings) {}
 
+    fn drain(&self) {}
+
     fn close(&self) {}
 }
 
