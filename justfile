@@ -29,6 +29,10 @@ crash-200:
 bench:
     benches/run
 
+# How well the rules extract, against notes that people took of the same sessions; see eval/README.md.
+eval:
+    cargo run -q -p doze-eval -- extraction
+
 # Fuzz one target (wire, transcript, text, reply) or all of them for a number of seconds each.
 fuzz target="all" seconds="600":
     fuzz/run {{target}} {{seconds}}

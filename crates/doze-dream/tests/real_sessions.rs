@@ -86,7 +86,14 @@ fn hand_read_sessions_yield_the_notes_a_reader_would_keep() {
         assert!(fnox.iter().any(|(_, title)| title.starts_with(start)), "{start}: {fnox:?}");
     }
     let other = titles("codex/05-mise-patch.jsonl");
-    assert_eq!(other, [(Kind::Command, "Format with `cargo fmt --check`".into())]);
+    for start in [
+        "Format with `cargo fmt --check`",
+        "`parse_run_scripts_with_args` creates a fresh Tera instance",
+        "The failure is real but tiny",
+    ] {
+        assert!(other.iter().any(|(_, title)| title.starts_with(start)), "{start}: {other:?}");
+    }
+    assert_eq!(other.len(), 3, "{other:?}");
 }
 
 #[test]

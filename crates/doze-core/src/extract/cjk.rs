@@ -52,6 +52,11 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// A sentence in one of these scripts about the moment, or that asks or points outside itself.
+pub(super) fn is_passing(sentence: &str) -> bool {
+    sentence.chars().filter(|c| is_cjk(*c)).count() >= MIN_CJK && PASSING.is_match(sentence)
+}
+
 /// What a sentence amounts to, and how sure that is; `None` for other languages and for what does not last.
 pub(super) fn judge(sentence: &str) -> Option<(Kind, f64)> {
     let chars = sentence.chars().count();

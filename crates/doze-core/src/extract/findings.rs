@@ -1,5 +1,4 @@
-//! What the agent found out and said in so many words: corrections of itself, caveats, causes it then removed; and what
-//! the person suggested and the agent carried out.
+//! What the agent found out and said in so many words: corrections of itself, caveats, causes it then removed.
 
 use std::sync::LazyLock;
 
@@ -64,22 +63,9 @@ static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A way of doing it that the person brings up. The verbs are those of lasting behaviour: to add or to fix something is
-/// a task.
-static SUGGESTS: LazyLock<Regex> = LazyLock::new(|| {
-    text::regex(
-        r"(?i)^(?:(?:but|and|so|ok(?:ay)?|yes|hmm+|no)[,\s]+)*(?:maybe|perhaps|i\s+think|i(?:['’]d|\s+would)\s+say|shouldn['’]t|how\s+about)\s+(?:that\s+)?(?:(?:we|you|it)\s+)?(?:should(?:n['’]t)?\s+|could\s+|better\s+)?(?P<order>(?:use|show|keep|store|call|name|prefer|return|default\s+to)\s+.+)$",
-    )
-});
-
-/// The agent has done what was asked.
-static DONE: LazyLock<Regex> = LazyLock::new(|| {
-    text::regex(r"(?i)^\W*(?:done|updated|changed|fixed|implemented|it\s+now|now\s+(?:it|the|both|all))\b")
-});
-
 /// What these events tell.
 pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
-    let mut found = suggestions(events);
+    let mut found = Vec::new();
     let (mut corrections, mut caveats, mut causes, mut statements) = (vec![], vec![], vec![], vec![]);
     let mut prompt: Option<u64> = None;
     for (ordinal, event) in events {
@@ -122,7 +108,15 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     found
 }
 
-fn finding(kind: Kind, confidence: f64, title: &str, body: &str, ordinal: u64, event: &Event) -> Extracted {
+/// A finding in somebody's words.
+pub(super) fn finding(
+    kind: Kind,
+    confidence: f64,
+    title: &str,
+    body: &str,
+    ordinal: u64,
+    event: &Event,
+) -> Extracted {
     Extracted {
         kind,
         title: short(&capitalised(title.trim_end_matches(['.', ':'])), MAX_TITLE),
@@ -135,52 +129,4 @@ fn finding(kind: Kind, confidence: f64, title: &str, body: &str, ordinal: u64, e
         at: event.at,
         everywhere: false,
     }
-}
-
-/// What the person suggested, where the agent then changed files and said that it was done.
-fn suggestions(events: &[&(u64, Event)]) -> Vec<Extracted> {
-    let is_prompt = |event: &Event| event.kind == EventKind::Prompt && event.origin == Origin::Person;
-    let mut found = Vec::new();
-    for (at, (ordinal, event)) in events.iter().enumerate().filter(|(_, (_, event))| is_prompt(event)) {
-        let Some(order) = sentences(&event.text, false).into_iter().find_map(suggested) else { continue };
-        let round: Vec<&(u64, Event)> =
-            events[at + 1..].iter().copied().take_while(|(_, event)| !is_prompt(event)).collect();
-        let changed = round.iter().any(|(_, event)| event.kind == EventKind::File);
-        let last = round.iter().rev().find(|(_, event)| event.kind == EventKind::Answer);
-        let Some((done_at, done)) = last.filter(|(_, event)| changed && DONE.is_match(&event.text)) else {
-            continue;
-        };
-        let account = sentences(&done.text, true).into_iter().find(|sentence| shares_words(sentence, order));
-        let account = account.map_or_else(String::new, |account| format!(" {account}"));
-        found.push(Extracted {
-            kind: Kind::Decision,
-            confidence: 0.7,
-            evidence: vec![*ordinal, *done_at],
-            origin: Origin::Person,
-            ..finding(Kind::Decision, 0.7, order, &format!("{order}.{account}"), *ordinal, event)
-        });
-    }
-    found
-}
-
-/// The suggestion in a sentence, when it can stand for itself.
-fn suggested(sentence: &str) -> Option<&str> {
-    let order =
-        SUGGESTS.captures(sentence)?.name("order")?.as_str().trim_end_matches(['?', '.', '!', ' ', ',']);
-    let object = order.split_whitespace().nth(1)?.to_lowercase();
-    let points =
-        matches!(object.as_str(), "it" | "this" | "that" | "them" | "these" | "those" | "both" | "something");
-    (!points && gate::stands_alone(order)).then_some(order)
-}
-
-/// Two longer words in common.
-fn shares_words(sentence: &str, order: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric())
-            .filter(|word| word.chars().count() >= 4)
-            .map(str::to_lowercase)
-            .collect()
-    };
-    let known = words(order);
-    words(sentence).iter().filter(|word| known.contains(word)).count() >= 2
 }

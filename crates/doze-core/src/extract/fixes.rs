@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
 use super::shell::{self, Call};
-use super::{Extracted, gate};
+use super::{Extracted, MAX_EVIDENCE, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
 
 /// Calls after a failure among which its remedy is looked for.
@@ -104,6 +104,9 @@ fn habits(calls: &[Call<'_>]) -> Vec<Extracted> {
         })
         .filter_map(|(command, runs)| Some((shell::purpose(command)?, command, runs)))
         .collect();
+    let commands: Vec<&str> = habits.iter().map(|(_, command, _)| *command).collect();
+    // What is a part of another habit is told with it.
+    habits.retain(|(_, command, _)| !commands.iter().any(|other| is_part_of(command, other)));
     habits.sort_by(|a, b| b.2.len().cmp(&a.2.len()).then_with(|| a.1.len().cmp(&b.1.len())));
     let mut seen: Vec<&str> = Vec::new();
     habits.retain(|(purpose, ..)| {
@@ -133,11 +136,26 @@ fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
         topic_key: Some(format!("command:{command}")),
         files: Vec::new(),
         confidence: (0.4 + 0.05 * runs.len() as f64).min(0.7),
-        evidence: runs.iter().rev().take(3).rev().map(|call| call.ordinal).collect(),
+        evidence: ends(runs),
         origin: Origin::Agent,
         at: runs.last().and_then(|call| call.at),
         everywhere: false,
     }
+}
+
+/// Whether each step of a command is a step of another, longer one.
+fn is_part_of(command: &str, other: &str) -> bool {
+    let steps =
+        |command: &str| -> Vec<String> { command.split("&&").map(|step| step.trim().to_owned()).collect() };
+    let (own, all) = (steps(command), steps(other));
+    own.len() < all.len() && own.iter().all(|step| all.contains(step))
+}
+
+/// The first and the last runs: where the session turned to it, and that it still does.
+fn ends(runs: &[&Call<'_>]) -> Vec<u64> {
+    let half = MAX_EVIDENCE / 2;
+    let late = runs.len().saturating_sub(half).max(half.min(runs.len()));
+    runs.iter().take(half).chain(&runs[late..]).map(|call| call.ordinal).collect()
 }
 
 /// A run of one test, one file or one package: useful in that hour only.

@@ -1,12 +1,14 @@
 //! Memories found in a session by rules, without any model.
 //!
-//! Five detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
+//! Seven detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
 //! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), what the machine proved about itself
-//! ([`environment`]), and what the agent found out on the way ([`findings`]). Precision comes first: a wrong memory costs every later session, a missed one costs a
-//! repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
+//! ([`environment`]), what the agent found out on the way ([`findings`]) or worked out ([`diagnosis`]), and what
+//! the person brought up or found bad ([`wishes`]). Precision comes first: a wrong memory costs every later session, a
+//! missed one costs a repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
 
 mod choices;
 mod cjk;
+mod diagnosis;
 mod environment;
 mod findings;
 mod fixes;
@@ -16,6 +18,7 @@ mod shell;
 mod speech;
 #[cfg(test)]
 mod tests;
+mod wishes;
 
 use std::collections::HashMap;
 
@@ -66,6 +69,8 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found.extend(fixes::find(&calls));
     found.extend(fixes::causes(&events, &calls));
     found.extend(findings::find(&events));
+    found.extend(diagnosis::find(&events, &calls));
+    found.extend(wishes::find(&events));
     let quirks = environment::find(&calls);
     // What the machine proved need not be told in the agent's words as well.
     found.retain(|told| !quirks.iter().any(|quirk| is_about(told, quirk)));

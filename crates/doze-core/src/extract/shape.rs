@@ -16,6 +16,7 @@ const MAX_FILES: usize = 5;
 /// Sentences looked at in one text, and lines beyond which a text is taken for a paste.
 const MAX_SENTENCES: usize = 200;
 const MAX_OWN_LINES: usize = 40;
+const MAX_REPORT_LINES: usize = 300;
 /// Lines at each end of a paste that are taken for the speaker's own.
 const PASTE_ENDS: usize = 3;
 
@@ -23,7 +24,9 @@ const PASTE_ENDS: usize = 3;
 /// memories are not among them.
 pub(super) fn sentences(text: &str, by_agent: bool) -> Vec<&str> {
     let lines = text::prose_lines(text);
-    let own = |at: usize| lines.len() <= MAX_OWN_LINES || at < PASTE_ENDS || at + PASTE_ENDS >= lines.len();
+    // People paste logs without fencing them; agents write long reports.
+    let max = if by_agent { MAX_REPORT_LINES } else { MAX_OWN_LINES };
+    let own = |at: usize| lines.len() <= max || at < PASTE_ENDS || at + PASTE_ENDS >= lines.len();
     lines
         .iter()
         .enumerate()

@@ -84,6 +84,80 @@ fn what_the_agent_found_out_is_kept() {
 }
 
 #[test]
+fn what_the_agent_worked_out_is_kept_with_its_remedy() {
+    let table = [
+        (
+            "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. I'm fixing the test to build the path with `PathBuf`, then I'll push it.",
+            "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. Remedy: fixing the test to build the path with `PathBuf`.",
+        ),
+        (
+            "I found the subtle bit: restoring from `origin/main` pulled in a newer line, so the branch still had a diff. I'm restoring the file from the merge-base instead.",
+            "Restoring from `origin/main` pulled in a newer line, so the branch still had a diff. Remedy: restoring the file from the merge-base instead.",
+        ),
+        (
+            "- **Failing path:** `git log --name-status` runs without `-m`, so Git emits no rename record for a merge.\n- **Minimal fix:** Add `--diff-merges=separate` to the call.",
+            "`git log --name-status` runs without `-m`, so Git emits no rename record for a merge. Remedy: Add `--diff-merges=separate` to the call.",
+        ),
+        (
+            "The key difference is the checkout. If I reused `fetch_and_checkout` here, it would replace all working files, which would lose what is not committed.",
+            "If I reused `fetch_and_checkout` here, it would replace all working files, which would lose what is not committed.",
+        ),
+        (
+            "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
+            "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
+        ),
+        (
+            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
+            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
+        ),
+    ];
+    for (text, body) in table {
+        let all = extract(&session(vec![said("why?"), answered(text)]));
+        assert_eq!(all.iter().map(|found| found.body.as_str()).collect::<Vec<_>>(), [body], "{text}");
+        assert!(all[0].evidence == [1] && all[0].origin == Origin::Agent, "{all:?}");
+    }
+    for chatter in [
+        "I'm reading `parser.rs` because the error does not say where it comes from, but it is not there.",
+        "The bug might be that `parse` does not close the file, so it probably leaks.",
+        "All tests pass now because `parse` closes the file instead of keeping it.",
+        "The file is `src/main.rs`.",
+        "The cause is not known, but it is not the parser.",
+        "아마 원인은 `load()`가 캐시를 읽지 않기 때문인 것 같습니다.",
+    ] {
+        assert_eq!(found(vec![said("why?"), answered(chatter)]), [], "{chatter}");
+    }
+    let many: Vec<Event> = (0..9)
+        .map(|n| answered(&format!("The cause is that `part{n}` does not close its file, so the next run fails.")))
+        .collect();
+    assert_eq!(extract(&session(many)).len(), 4, "a session is no book");
+}
+
+#[test]
+fn what_the_person_finds_bad_is_a_preference_with_its_reason() {
+    assert_eq!(
+        found(vec![said("The shortname tests are not useful and cause merge conflicts, so remove them everywhere")]),
+        [(Kind::Preference, "The shortname tests are not useful and cause merge conflicts".to_owned())]
+    );
+    for other in [
+        "The shortname tests are red.",
+        "Are the shortname tests useless, or because of what do we have them?",
+        "The output is confusing.",
+    ] {
+        assert_eq!(found(vec![said(other)]), [], "{other}");
+    }
+}
+
+#[test]
+fn a_step_of_a_habit_is_told_with_it() {
+    let ran_twice = |command: &str| [ran(command, "ok", false), ran(command, "ok", false)];
+    let events = [ran_twice("mise run lint && mise run test"), ran_twice("mise run test")].concat();
+    assert_eq!(
+        found(events),
+        [(Kind::Command, "Test with `mise run lint && mise run test`".to_owned())]
+    );
+}
+
+#[test]
 fn a_suggestion_counts_when_it_was_carried_out() {
     let asked = "Why is it even using this? maybe we should show the last prompt of the session?";
     let told = "Done! Now it shows the last prompt, which says more than the first one.";
