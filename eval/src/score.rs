@@ -54,7 +54,7 @@ pub(crate) struct Noted {
 
 pub(crate) fn of(labelled: &Labelled, read: &Read) -> Score {
     let caps = Caps::default();
-    let context = ExtractContext { was_shown: &|_| false, caps: &caps };
+    let context = ExtractContext { was_shown: &|_, _| false, caps: &caps };
     let found = candidates(&session(&labelled.id), &read.events, &context);
     let texts: Vec<String> = found.iter().map(|found| format!("{} {}", found.title, found.body)).collect();
     let points = |candidate: &Candidate, note: &Note| {

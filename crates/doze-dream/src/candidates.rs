@@ -10,12 +10,30 @@ use crate::{Caps, digest};
 /// Names of doze's own tools, whatever server prefix a harness puts before them: their answers are memories already.
 const OWN_TOOLS: &[&str] = &["memory_search", "memory_record", "memory_feedback", "task_context"];
 
+/// Who said something, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Voice {
+    /// When, if that is known.
+    pub at: Option<Timestamp>,
+    /// A person, who may well say the same in another project; agents and tools carry what they were shown anywhere.
+    pub is_person: bool,
+}
+
+impl Voice {
+    /// The voice of an event.
+    pub fn of(event: &Event) -> Self {
+        Self { at: event.at, is_person: event.origin == Origin::Person }
+    }
+}
+
+/// Whether doze had put a line with this hash before whoever says it now.
+pub type WasShown<'a> = &'a dyn Fn(u64, Voice) -> bool;
+
 /// What the extractor must know beside the events.
 #[derive(Clone, Copy)]
 pub struct ExtractContext<'a> {
-    /// Whether doze has put a line with this hash before an agent, see [`doze_core::injected::line_hashes`]: such a
-    /// line is never learned again.
-    pub was_shown: &'a dyn Fn(u64) -> bool,
+    /// Whether doze had shown a line with this hash, see [`doze_core::injected::line_hashes`]: it is never learned again.
+    pub was_shown: WasShown<'a>,
     /// The bounds of the sweep.
     pub caps: &'a Caps,
 }
@@ -64,7 +82,7 @@ pub fn candidates(
 
 /// The events without calls of doze's own tools, and without the lines that doze put there: what an extractor may read
 /// (`R17`).
-pub fn own(events: &[(u64, Event)], was_shown: &dyn Fn(u64) -> bool) -> Vec<(u64, Event)> {
+pub fn own(events: &[(u64, Event)], was_shown: WasShown<'_>) -> Vec<(u64, Event)> {
     events
         .iter()
         .filter(|(_, event)| !is_own_tool(event))
@@ -105,8 +123,10 @@ fn is_own_tool(event: &Event) -> bool {
     })
 }
 
-fn without_shown(event: &Event, was_shown: &dyn Fn(u64) -> bool) -> Event {
+fn without_shown(event: &Event, was_shown: WasShown<'_>) -> Event {
     let mut event = event.clone();
+    let voice = Voice::of(&event);
+    let was_shown = &|hash| was_shown(hash, voice);
     event.text = strip_known_lines(&event.text, was_shown).into_owned();
     if let Some(tool) = &mut event.tool {
         tool.output = strip_known_lines(&tool.output, was_shown).into_owned();
@@ -129,7 +149,7 @@ mod tests {
     fn find(project: &str, events: Vec<Event>, shown: &str) -> Vec<Candidate> {
         let hashes = line_hashes(shown);
         let caps = Caps::default();
-        let context = ExtractContext { was_shown: &|hash| hashes.contains(&hash), caps: &caps };
+        let context = ExtractContext { was_shown: &|hash, _| hashes.contains(&hash), caps: &caps };
         let events: Vec<(u64, Event)> =
             events.into_iter().enumerate().map(|(n, event)| (n as u64, event)).collect();
         candidates(&session("s1", project, 9, 1), &events, &context)

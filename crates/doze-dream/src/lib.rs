@@ -16,7 +16,7 @@ pub mod schedule;
 mod testing;
 mod undo;
 
-pub use candidates::{Candidate, ExtractContext, candidates, own};
+pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, own};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use digest::{digest, told};
 pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, settled, taken_back};

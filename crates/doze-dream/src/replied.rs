@@ -10,7 +10,7 @@ use doze_core::injected::line_hashes;
 use doze_core::model::{Event, EventKind, Kind, Origin, Session};
 use doze_core::text::normalise_words;
 
-use crate::candidates::{Candidate, ExtractContext, own, scope_of};
+use crate::candidates::{Candidate, ExtractContext, Voice, WasShown, own, scope_of};
 
 /// Events cited for one proposal.
 const MAX_EVIDENCE: usize = 3;
@@ -56,15 +56,16 @@ pub fn proposed(
     let said: Vec<Said<'_>> = events.iter().flat_map(|(ordinal, event)| texts(*ordinal, event)).collect();
     proposals
         .iter()
-        .filter(|proposal| !is_shown(proposal, context.was_shown))
+        .filter(|proposal| !is_shown(proposal, session, context.was_shown))
         .map(|proposal| candidate(session, &events, &said, proposal))
         .collect()
 }
 
-/// Whether doze has put these very words before an agent.
-fn is_shown(proposal: &Proposal, was_shown: &dyn Fn(u64) -> bool) -> bool {
+/// Whether doze had put these very words before an agent when the session began.
+fn is_shown(proposal: &Proposal, session: &Session, was_shown: WasShown<'_>) -> bool {
+    let began = Voice { at: Some(session.started_at), is_person: false };
     let hashes = line_hashes(&proposal.body);
-    !hashes.is_empty() && hashes.into_iter().all(was_shown)
+    !hashes.is_empty() && hashes.into_iter().all(|hash| was_shown(hash, began))
 }
 
 fn texts(ordinal: u64, event: &Event) -> Vec<Said<'_>> {
@@ -191,7 +192,7 @@ mod tests {
     fn find(proposals: &[Proposal], shown: &str) -> Vec<Candidate> {
         let hashes = line_hashes(shown);
         let caps = Caps::default();
-        let context = ExtractContext { was_shown: &|hash| hashes.contains(&hash), caps: &caps };
+        let context = ExtractContext { was_shown: &|hash, _| hashes.contains(&hash), caps: &caps };
         proposed(&session("s1", "p", 9, 1), &events(), proposals, &context)
     }
 

@@ -48,7 +48,7 @@ fn found_in(path: &Path) -> Vec<Candidate> {
     let events: Vec<(u64, Event)> =
         events.into_iter().enumerate().map(|(n, event)| (n as u64, event)).collect();
     let caps = Caps::default();
-    candidates(&session("s"), &events, &ExtractContext { was_shown: &|_| false, caps: &caps })
+    candidates(&session("s"), &events, &ExtractContext { was_shown: &|_, _| false, caps: &caps })
 }
 
 fn titles(file: &str) -> Vec<(Kind, String)> {

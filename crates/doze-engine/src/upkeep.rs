@@ -13,7 +13,7 @@ use crate::{Engine, EngineError, Problem};
 
 /// Injections, and lines of them, that are remembered.
 const MAX_INJECTIONS: usize = 2_000;
-const MAX_SHOWN_LINES: usize = 200_000;
+const MAX_SHOWN_LINES: usize = 400_000;
 /// Work states that are kept, and how long after they were told last.
 const MAX_WORKS: usize = 5_000;
 const MAX_WORK_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -99,8 +99,8 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
             "`git log --name-status` runs without `-m`, so Git emits no rename record for a merge. Remedy: Add `--diff-merges=separate` to the call.",
         ),
         (
-            "The key difference is the checkout. If I reused `fetch_and_checkout` here, it would replace all working files, which would lose what is not committed.",
-            "If I reused `fetch_and_checkout` here, it would replace all working files, which would lose what is not committed.",
+            "The key difference is the checkout. If I reused `fetch_and_checkout` here, it would replace all working files, which would lose local edits.",
+            "If I reused `fetch_and_checkout` here, it would replace all working files, which would lose local edits.",
         ),
         (
             "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
@@ -127,7 +127,9 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
         assert_eq!(found(vec![said("why?"), answered(chatter)]), [], "{chatter}");
     }
     let many: Vec<Event> = (0..9)
-        .map(|n| answered(&format!("The cause is that `part{n}` does not close its file, so the next run fails.")))
+        .map(|n| {
+            answered(&format!("The cause is that `part{n}` does not close its file, so the next run fails."))
+        })
         .collect();
     assert_eq!(extract(&session(many)).len(), 4, "a session is no book");
 }
@@ -135,7 +137,9 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
 #[test]
 fn what_the_person_finds_bad_is_a_preference_with_its_reason() {
     assert_eq!(
-        found(vec![said("The shortname tests are not useful and cause merge conflicts, so remove them everywhere")]),
+        found(vec![said(
+            "The shortname tests are not useful and cause merge conflicts, so remove them everywhere"
+        )]),
         [(Kind::Preference, "The shortname tests are not useful and cause merge conflicts".to_owned())]
     );
     for other in [
@@ -151,10 +155,7 @@ fn what_the_person_finds_bad_is_a_preference_with_its_reason() {
 fn a_step_of_a_habit_is_told_with_it() {
     let ran_twice = |command: &str| [ran(command, "ok", false), ran(command, "ok", false)];
     let events = [ran_twice("mise run lint && mise run test"), ran_twice("mise run test")].concat();
-    assert_eq!(
-        found(events),
-        [(Kind::Command, "Test with `mise run lint && mise run test`".to_owned())]
-    );
+    assert_eq!(found(events), [(Kind::Command, "Check with `mise run lint && mise run test`".to_owned())]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use doze_core::model::{
 };
 use doze_core::promote::{self, FactDecision, Promotion, Sighting, Skipped};
 use doze_core::text;
+use doze_dream::Voice;
 use doze_store::{ChangeSet, Snapshot, Subject};
 
 use jiff::Timestamp;
@@ -42,11 +43,13 @@ impl Work<'_> {
         earlier: &[Earlier],
     ) -> Result<(ChangeSet, FactCounts), EngineError> {
         let engine = self.engine;
-        let was_shown = |hash: u64| engine.was_shown(snapshot, self.owner, hash);
         let own_words: Vec<Event> = fresh
             .iter()
             .map(|event| Event {
-                text: injected::strip_known_lines(&event.text, &was_shown).into_owned(),
+                text: injected::strip_known_lines(&event.text, &|hash| {
+                    engine.was_shown(snapshot, self.owner, session.project.as_ref(), hash, Voice::of(event))
+                })
+                .into_owned(),
                 ..event.clone()
             })
             .collect();

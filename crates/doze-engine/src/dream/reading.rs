@@ -122,7 +122,7 @@ impl Engine {
         session: &Session,
         events: &[(u64, Event)],
     ) -> Found {
-        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let was_shown = |hash, voice| self.was_shown(snapshot, owner, session.project.as_ref(), hash, voice);
         let caps = Caps::default();
         let candidates = candidates(session, events, &ExtractContext { was_shown: &was_shown, caps: &caps });
         Found { upto: session.event_count, rounds: session.rounds, candidates, is_unreadable: false }
@@ -136,7 +136,7 @@ impl Engine {
         events: &[(u64, Event)],
         extractor: &Extractor,
     ) -> Result<Result<Found, Read>, EngineError> {
-        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let was_shown = |hash, voice| self.was_shown(snapshot, owner, session.project.as_ref(), hash, voice);
         let caps = Caps::default();
         let digest = told(&digest(&own(events, &was_shown), caps.max_digest_tokens));
         let mut found = Found {

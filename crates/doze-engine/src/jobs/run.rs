@@ -111,7 +111,7 @@ impl Engine {
         if !has_task && !events.iter().any(|(_, event)| is_of_agent(event)) {
             return over(Outcome::skipped("no turn of it was finished"), false);
         }
-        let was_shown = |hash: u64| self.was_shown(snapshot, owner, hash);
+        let was_shown = |hash, voice| self.was_shown(snapshot, owner, session.project.as_ref(), hash, voice);
         let caps = Caps::default();
         let context = ExtractContext { was_shown: &was_shown, caps: &caps };
         let (found, summary) = match asked {
@@ -293,7 +293,9 @@ impl Engine {
         let session = self.session(owner, session, harness)?;
         let snapshot = self.store().snapshot()?;
         let events = self.events_of_run(&snapshot, owner, &session, 0)?;
-        let own = own(&events, &|hash| self.was_shown(&snapshot, owner, hash));
+        let own = own(&events, &|hash, voice| {
+            self.was_shown(&snapshot, owner, session.project.as_ref(), hash, voice)
+        });
         Ok(digest(own.iter().map(|(_, event)| event)).unwrap_or_default())
     }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use doze_core::injected;
-use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, Verification};
+use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Verification};
 use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
+use doze_dream::Voice;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -181,9 +182,23 @@ impl Engine {
         Ok(injection.map(|injection| injection.memories.into_iter().collect()).unwrap_or_default())
     }
 
-    /// Whether a line with this hash was put before an agent by doze (`R17`).
-    pub(crate) fn was_shown(&self, snapshot: &Snapshot, owner: &OwnerId, hash: u64) -> bool {
-        snapshot.aux(owner, Family::Shown, &shown_line(hash)).is_ok_and(|known| known.is_some())
+    /// Whether doze had put a line with this hash before whoever says it (`R17`): what was said before that is where doze
+    /// has it from, and so is what a person says in a project in which it was never shown. What has no time may have come
+    /// from anywhere.
+    pub(crate) fn was_shown(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        project: Option<&ProjectId>,
+        hash: u64,
+        voice: Voice,
+    ) -> bool {
+        let place = if voice.is_person { project } else { None };
+        let shown = snapshot.aux(owner, Family::Shown, &shown_line(hash, place)).ok().flatten();
+        shown.is_some_and(|bytes| match (first_shown(&bytes), voice.at) {
+            (Some(first), Some(by)) => first <= by,
+            _ => true,
+        })
     }
 
     fn injection_refused(&self, owner: &OwnerId, place: &Resolved) -> Result<bool, EngineError> {
@@ -213,7 +228,11 @@ impl Engine {
         let mut set =
             ChangeSet::new(owner.clone()).put_aux(Family::Injection, key.to_owned(), encoded(&injection)?);
         for hash in injected::line_hashes(&told.text) {
-            set = set.put_aux(Family::Shown, shown_line(hash), injection.at.to_string().into_bytes());
+            for line in [shown_line(hash, None), shown_line(hash, place.id())] {
+                let known = snapshot.aux(owner, Family::Shown, &line)?;
+                let first = known.as_deref().and_then(first_shown).unwrap_or(injection.at);
+                set = set.put_aux(Family::Shown, line, format!("{first} {}", injection.at).into_bytes());
+            }
         }
         for id in &told.memories {
             let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
@@ -249,8 +268,13 @@ pub(crate) fn shown_key(id: &MemoryId) -> String {
 pub(crate) fn shown_at(bytes: &[u8]) -> Option<Timestamp> {
     match read(bytes) {
         Some(injection) => Some(injection.at),
-        None => std::str::from_utf8(bytes).ok()?.parse().ok(),
+        None => std::str::from_utf8(bytes).ok()?.split(' ').next_back()?.parse().ok(),
     }
+}
+
+/// When a line was put before an agent for the first time: the first of two times, the second of which is the last.
+fn first_shown(bytes: &[u8]) -> Option<Timestamp> {
+    std::str::from_utf8(bytes).ok()?.split(' ').next()?.parse().ok()
 }
 
 /// Whether an injection put one of these memories before an agent; yes, when it cannot be read.
@@ -260,8 +284,12 @@ pub(crate) fn shows(bytes: &[u8], memories: &BTreeSet<MemoryId>) -> bool {
     })
 }
 
-fn shown_line(hash: u64) -> String {
-    format!("{hash:016x}")
+/// The key of a line that was shown, anywhere or in a project.
+fn shown_line(hash: u64, project: Option<&ProjectId>) -> String {
+    match project {
+        Some(project) => format!("{hash:016x}\0{project}"),
+        None => format!("{hash:016x}"),
+    }
 }
 
 fn read(bytes: &[u8]) -> Option<Injection> {

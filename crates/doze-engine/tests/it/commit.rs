@@ -1,7 +1,9 @@
 use doze_core::model::{Outcome, SessionEnd, SessionKind, Tokens};
-use doze_engine::{CommitRequest, EventCounts, FactCounts, Problem, TranscriptRef};
+use doze_engine::{
+    CommitRequest, DreamRequest, EventCounts, FactCounts, ListRequest, Problem, TranscriptRef,
+};
 
-use crate::kit::{Kit, answer, prompt, reader, tool, turn};
+use crate::kit::{Kit, answer, long_session, prompt, reader, tool, turn};
 
 #[test]
 fn a_commit_is_understood_and_the_same_one_again_changes_nothing() {
@@ -131,6 +133,45 @@ fn what_was_injected_is_never_learned() {
     );
     let facts = facts.unwrap().items;
     assert_eq!((facts.len(), facts[0].reinforce_count), (1, 1));
+}
+
+/// What doze has from somebody's words is shown soon after them: they were there first.
+#[test]
+fn what_was_said_before_it_was_shown_and_in_another_project_is_a_persons_own_word() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    let rule = "Always squash commits before merging";
+    let commit = |session: &str, cwd: &str, by: i64| {
+        let events = long_session(rule).into_iter().map(|event| doze_core::model::Event {
+            id: format!("{session}-{}", event.id).as_str().into(),
+            at: event.at.map(|at| at + jiff::SignedDuration::from_hours(by)),
+            ..event
+        });
+        kit.commit(CommitRequest { end: SessionEnd::Session, ..turn(session, "a", cwd, events.collect()) });
+    };
+    let show = |cwd: &str| {
+        let request = doze_engine::BriefRequest {
+            reader: reader(cwd, "a"),
+            session: Some("b".into()),
+            inject: true,
+            ..Default::default()
+        };
+        assert!(kit.engine.brief(&kit.owner, &request).unwrap().text.contains("squash"));
+    };
+    commit("s", &shop, 0);
+    show(&shop);
+    // Only then a dream reads the first session; the other one takes place after the brief of the first.
+    commit("t", &web, 20);
+    kit.pass(jiff::SignedDuration::from_hours(30));
+    kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    let list = ListRequest { everywhere: true, limit: 50, ..Default::default() };
+    let all = kit.engine.memories(&kit.owner, &list).unwrap().items;
+    let places: std::collections::BTreeSet<_> = all
+        .iter()
+        .filter(|memory| memory.face == doze_core::model::Face::Project && memory.title == rule)
+        .map(|memory| memory.scope.key())
+        .collect();
+    assert_eq!(places.len(), 2, "{all:?}");
 }
 
 #[test]

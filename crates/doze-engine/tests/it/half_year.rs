@@ -193,10 +193,12 @@ impl World {
         let request = BriefRequest {
             reader: reader(&cwd, agent),
             session: Some(name.to_owned()),
-            inject: said.iter().any(|said| matches!(said, Brief)),
+            inject: true,
             ..Default::default()
         };
         let brief = self.kit.engine.brief(&self.kit.owner, &request).unwrap().text;
+        // What is said comes after what was shown when it began.
+        self.kit.pass(SignedDuration::from_mins(110));
         let mut events = Vec::new();
         let mut push = |kind, origin, text: &str, tool: Option<ToolUse>| {
             let at = self.kit.clock.now() - SignedDuration::from_mins(100 - events.len() as i64);
@@ -357,7 +359,7 @@ fn half_a_year_of_sessions_ends_in_what_a_reader_of_them_all_would_know() {
       active     x2 fact       The API now listens on port 4000
       active     x3 convention Always use pnpm for installs
       superseded x1 convention Always squash commits before merging
-      superseded x2 fact       The API listens on port 3000
+      superseded x1 fact       The API listens on port 3000
     web
       active     x1 convention Always deploy from the main branch
       active     x1 convention Always squash commits before merging
