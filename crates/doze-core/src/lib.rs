@@ -22,3 +22,4 @@ mod tags;
 pub mod text;
 pub mod tokens;
 pub mod url;
+pub mod workspace;

@@ -10,6 +10,9 @@ use crate::{Caps, digest};
 /// Names of doze's own tools, whatever server prefix a harness puts before them: their answers are memories already.
 const OWN_TOOLS: &[&str] = &["memory_search", "memory_record", "memory_feedback", "task_context"];
 
+/// What the path of a file has in it that a dream wrote into a workspace: what an agent reads there is known already.
+const OWN_FILES: &[&str] = &["memory/DREAMING.md", "coding_memory/consolidated_"];
+
 /// Who said something, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Voice {
@@ -130,6 +133,9 @@ fn without_shown(event: &Event, was_shown: WasShown<'_>) -> Event {
     event.text = strip_known_lines(&event.text, was_shown).into_owned();
     if let Some(tool) = &mut event.tool {
         tool.output = strip_known_lines(&tool.output, was_shown).into_owned();
+        if OWN_FILES.iter().any(|path| tool.input.contains(path)) {
+            tool.output.clear();
+        }
     }
     event
 }

@@ -8,6 +8,7 @@
 
 mod candidates;
 mod choose;
+mod cron;
 mod digest;
 mod plan;
 mod replied;
@@ -18,6 +19,7 @@ mod undo;
 
 pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, own};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
+pub use cron::{Cron, CronError};
 pub use digest::{digest, told};
 pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, settled, taken_back};
 pub use replied::{Proposal, proposed};

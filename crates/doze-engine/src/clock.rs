@@ -1,17 +1,29 @@
-//! Time and randomness, handed in so that tests decide both.
+//! Time, randomness and what the machine tells about itself, handed in so that tests decide them.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use doze_dream::schedule::Machine;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// Where the engine takes the time and random bytes from.
+/// Where the engine takes the time, random bytes and the state of the machine from.
 pub trait Environment: Send + Sync {
     /// The wall-clock time.
     fn now(&self) -> Timestamp;
     /// Ten unpredictable bytes.
     fn random(&self) -> [u8; 10];
+
+    /// The time zone in which schedules by the clock are read.
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::system()
+    }
+
+    /// What the machine tells about itself; nothing unless told.
+    fn machine(&self) -> Machine {
+        Machine::default()
+    }
 }
 
 /// The machine's clock, shifted by a fixed offset (`DOZE_CLOCK_OFFSET`), and the kernel's randomness.
@@ -32,6 +44,10 @@ impl Environment for SystemEnvironment {
     fn random(&self) -> [u8; 10] {
         *uuid::Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 10])
     }
+
+    fn machine(&self) -> Machine {
+        crate::machine::read(Path::new(crate::machine::POWER), Path::new(crate::machine::LOAD))
+    }
 }
 
 /// The local day of a time, by which what is bounded a day is counted.
@@ -46,22 +62,28 @@ pub(crate) fn next_day(now: Timestamp) -> Timestamp {
     start.map_or(Timestamp::MAX, |start| start.timestamp())
 }
 
-/// A clock that stands still until a test moves it, with counted "random" bytes.
+/// A clock that stands still until a test moves it, with counted "random" bytes, on a machine that is as it is told.
 #[derive(Debug)]
 pub struct FixedEnvironment {
     state: Mutex<(Timestamp, u64)>,
+    machine: Mutex<Machine>,
 }
 
 impl FixedEnvironment {
     /// Starts at `now`.
     pub fn new(now: Timestamp) -> Self {
-        Self { state: Mutex::new((now, 0)) }
+        Self { state: Mutex::new((now, 0)), machine: Mutex::default() }
     }
 
     /// Moves the clock.
     pub fn advance(&self, by: SignedDuration) {
         let mut state = crate::lock(&self.state);
         state.0 = state.0.checked_add(by).unwrap_or(state.0);
+    }
+
+    /// Says what the machine tells from now on.
+    pub fn set_machine(&self, machine: Machine) {
+        *crate::lock(&self.machine) = machine;
     }
 }
 
@@ -76,5 +98,13 @@ impl Environment for FixedEnvironment {
         let mut bytes = [0; 10];
         bytes[2..].copy_from_slice(&state.1.to_be_bytes());
         bytes
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::UTC
+    }
+
+    fn machine(&self) -> Machine {
+        *crate::lock(&self.machine)
     }
 }

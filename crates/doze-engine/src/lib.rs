@@ -2,9 +2,10 @@
 //! indexes and the transcript readers to a clock.
 //!
 //! The engine knows no transport: callers hand in typed requests and get typed answers or an [`EngineError`]. It
-//! reads files only where a request names them, git data, and instruction files (CLAUDE.md, AGENTS.md); it writes beside
-//! its store and indexes only backups and, for a person, a line of an instruction file. Programs and the network are
-//! used where the configuration says so, by the rooms below: an extractor is asked, and a model is fetched.
+//! reads files only where a request names them, git data, instruction files (CLAUDE.md, AGENTS.md), and what it wrote
+//! into workspaces itself; it writes beside its store and indexes only backups, into workspaces that were added, and,
+//! for a person, a line of an instruction file. Programs and the network are used where the configuration says so, by
+//! the rooms below: an extractor is asked, and a model is fetched.
 
 mod asking;
 mod clock;
@@ -17,6 +18,7 @@ mod ids;
 mod import;
 mod index;
 mod jobs;
+mod machine;
 mod memory;
 mod names;
 mod permission;
@@ -27,6 +29,7 @@ mod switches;
 mod task;
 mod upkeep;
 mod work;
+mod workspace;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +47,8 @@ pub use commit::{
     AppendAnswer, CommitAnswer, CommitRequest, EventCounts, FactCounts, Preview, SessionListRequest,
     TranscriptRef,
 };
-pub use doze_dream::schedule::Verdict as DreamVerdict;
+pub use doze_dream::schedule::{Machine, Verdict as DreamVerdict};
+pub use doze_dream::{Cron, CronError};
 pub use doze_extract::{Api, Key};
 pub use doze_search::FetchedModel;
 #[cfg(feature = "test-faults")]
@@ -69,6 +73,7 @@ pub use switches::Silence;
 pub use task::{Task, TaskContext, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
 pub use work::WorkRequest;
+pub use workspace::Workspace;
 
 /// How often an operation starts over because somebody else changed what it had read.
 const CONFLICT_RETRIES: u32 = 256;
@@ -165,9 +170,13 @@ struct Inner {
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
     promoting: Mutex<()>,
+    writing_workspaces: Mutex<()>,
     bell: jobs::Bell,
     started_at: Timestamp,
-    activity: Mutex<Timestamp>,
+    /// When a wall-clock schedule was put in force while this process ran: its times before that were not missed.
+    clock_since: Mutex<Option<Timestamp>>,
+    /// When somebody was at work last. A start is nobody at work.
+    activity: Mutex<Option<Timestamp>>,
     /// When this process last began a sweep.
     attempted: Mutex<Option<Timestamp>>,
 }
@@ -208,10 +217,11 @@ impl Engine {
             index,
             dreaming: Mutex::new(()),
             promoting: Mutex::new(()),
+            writing_workspaces: Mutex::new(()),
             bell: jobs::Bell::default(),
             started_at: now,
-            // A start is nobody at work.
-            activity: Mutex::new(Timestamp::UNIX_EPOCH),
+            clock_since: Mutex::default(),
+            activity: Mutex::default(),
             attempted: Mutex::new(None),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -227,6 +237,10 @@ impl Engine {
     pub fn set_switches(&self, owner: &OwnerId, switches: Switches) {
         self.inner.index.set_embedding(switches.memory_enabled);
         let was_extracting = self.is_extracting();
+        let is_other_clock = self.switches().schedule.cron != switches.schedule.cron;
+        if is_other_clock {
+            *lock(&self.inner.clock_since) = Some(self.now());
+        }
         *lock(&self.inner.switches) = switches;
         if was_extracting && !self.is_extracting() {
             self.note_switched_off(owner);
@@ -284,7 +298,7 @@ impl Engine {
 
     /// Notes that somebody is at work, which keeps dreams away for a while.
     fn note_activity(&self) {
-        *lock(&self.inner.activity) = self.now();
+        *lock(&self.inner.activity) = Some(self.now());
     }
 }
 

@@ -185,6 +185,8 @@ pub struct DreamStatus {
     pub next: Option<String>,
     /// How the last one ended.
     pub last_result: Option<String>,
+    /// Why the last one ran and what came of it, in one sentence.
+    pub last_why: Option<String>,
     /// Why none runs now, in one sentence.
     pub why_not: Option<String>,
     /// The last sweep's id.

@@ -23,6 +23,7 @@ pub mod recall;
 pub mod session;
 pub mod system;
 pub mod work;
+pub mod workspace;
 
 pub use bounds_check::check_limit;
 pub use common::{Agent, Lines, List};

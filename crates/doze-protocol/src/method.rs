@@ -103,6 +103,12 @@ methods! {
     PROJECT_IGNORE = "project.ignore";
     /// Deletes everything of a project.
     PROJECT_FORGET = "project.forget";
+    /// A folder becomes a workspace.
+    WORKSPACE_ADD = "workspace.add";
+    /// All workspaces.
+    WORKSPACE_LIST = "workspace.list";
+    /// A folder is a workspace no more.
+    WORKSPACE_REMOVE = "workspace.remove";
     /// Stops capture for a while.
     PAUSE = "pause";
     /// Ends a pause.

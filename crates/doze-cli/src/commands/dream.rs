@@ -291,6 +291,9 @@ fn status(screen: &mut Screen<'_>, state: &DreamStatus, now: Timestamp) -> io::R
         age(&state.next).unwrap_or_else(|| "not planned".to_owned())
     };
     screen.line(format!("last     {}", one_line(&last)))?;
+    if let Some(why) = &state.last_why {
+        screen.line(format!("         {}", one_line(why)))?;
+    }
     screen.line(format!("next     {}", one_line(&next)))?;
     screen.line(format!("waiting  {}", count(state.waiting, "session")))?;
     if let Some(broke_off) = &state.broke_off {

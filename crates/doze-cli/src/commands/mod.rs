@@ -16,6 +16,7 @@ mod sessions;
 mod task;
 mod upkeep;
 mod work;
+mod workspace;
 
 use clap::{FromArgMatches, Parser, Subcommand};
 use doze_protocol::Exit;
@@ -101,6 +102,8 @@ enum Command {
     Work(work::Args),
     /// List, repair or ignore projects
     Project(project::Args),
+    /// Name the folders into which dreams write Markdown
+    Workspace(workspace::Args),
     /// Start the daemon
     Start,
     /// Stop the daemon
@@ -170,6 +173,7 @@ impl Cli {
             Command::Task(args) => task::run(app, args),
             Command::Work(args) => work::run(app, args),
             Command::Project(args) => project::run(app, args),
+            Command::Workspace(args) => workspace::run(app, args),
             Command::Start => life::start(app),
             Command::Stop => life::stop(app),
             Command::Up => life::up(app),
@@ -262,6 +266,10 @@ mod tests {
             "project move a /x",
             "project ignore a",
             "project forget a --yes",
+            "workspace add /x",
+            "workspace add /x --mode agent",
+            "workspace list",
+            "workspace remove /x",
             "pause",
             "pause --for 2h",
             "resume",

@@ -90,7 +90,10 @@ impl Engine {
             }
             drop(snapshot);
             match self.store().apply(set.put_dream(dream)) {
-                Ok(_) => return Ok(undone),
+                Ok(_) => {
+                    self.write_workspaces(owner);
+                    return Ok(undone);
+                }
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

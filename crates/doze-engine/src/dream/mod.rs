@@ -17,7 +17,8 @@ mod sweep;
 use std::sync::{MutexGuard, TryLockError};
 
 use doze_core::model::{DreamId, DreamResult, Mode, OwnerId};
-use doze_dream::schedule::{self, Verdict};
+use doze_dream::Cron;
+use doze_dream::schedule::{self, Trigger, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{Engine, EngineError, lock};
@@ -27,7 +28,7 @@ use running::Running;
 pub(crate) use state::{checkpointed, session_record};
 pub(crate) use sweep::last_states;
 
-/// How long after the last call an agent counts as at work.
+/// How long after the last call an agent counts as at work, unless `dream.idle_minutes` says otherwise.
 const BUSY: SignedDuration = SignedDuration::from_mins(5);
 /// A running work state older than this no longer keeps dreams away: its process is gone.
 const ABANDONED: SignedDuration = SignedDuration::from_hours(2);
@@ -39,8 +40,12 @@ pub struct Schedule {
     pub enabled: bool,
     /// `dream.interval_seconds`.
     pub interval: SignedDuration,
-    /// A wall-clock schedule decides instead of the interval; something else says when it is due.
-    pub by_clock: bool,
+    /// `dream.cron`: a schedule by the clock decides instead of the interval.
+    pub cron: Option<Cron>,
+    /// `dream.idle_minutes`: a sweep also comes when nobody was at work for so long.
+    pub idle: Option<SignedDuration>,
+    /// `dream.on_battery`.
+    pub on_battery: bool,
     /// The modes whose sessions are read.
     pub modes: Vec<Mode>,
 }
@@ -48,7 +53,8 @@ pub struct Schedule {
 impl Default for Schedule {
     fn default() -> Self {
         let interval = SignedDuration::from_secs(14_400);
-        Self { enabled: true, interval, by_clock: false, modes: vec![Mode::Code, Mode::Agent] }
+        let modes = vec![Mode::Code, Mode::Agent];
+        Self { enabled: true, interval, cron: None, idle: None, on_battery: false, modes }
     }
 }
 
@@ -63,6 +69,8 @@ pub struct DreamRequest {
     pub dry_run: bool,
     /// A person asked: no waiting for idle, interval or back-off, and open sessions are read too.
     pub by_hand: bool,
+    /// Why it runs now, as the rest of a sentence that begins with "because".
+    pub because: String,
     /// Sessions older than this are left out; S3.12's thirty days when `None`.
     pub max_age_days: Option<u32>,
 }
@@ -76,6 +84,8 @@ pub struct DreamStatus {
     pub next: Option<Timestamp>,
     /// How the last one ended.
     pub last_result: Option<DreamResult>,
+    /// Why the last one ran and what came of it, in one sentence.
+    pub last_why: Option<String>,
     /// Why none runs now, in one sentence.
     pub why_not: Option<String>,
     /// The last dream of the journal.
@@ -89,48 +99,51 @@ pub struct DreamStatus {
 }
 
 impl Engine {
-    /// Whether a sweep should run now, and when to ask again. `clock_due`: a wall-clock schedule says it is time.
-    pub fn dream_verdict(
-        &self,
-        owner: &OwnerId,
-        clock_due: bool,
-        busy_times: u32,
-    ) -> Result<Verdict, EngineError> {
+    /// Whether a sweep should run now, and when to ask again.
+    pub fn dream_verdict(&self, owner: &OwnerId, busy_times: u32) -> Result<Verdict, EngineError> {
         let switches = self.switches();
+        let schedule = &switches.schedule;
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
-        let now = self.now();
         let attempted = *lock(&self.inner.attempted);
         let left = self.broken_off(&snapshot, owner)?;
-        // A process that has dreamt since its start goes on at the usual pace: it was no crash that broke the sweep off.
-        let resumes = attempted.is_none() && left.as_ref().is_some_and(Running::is_resumed_soon);
-        let wants_clock = switches.schedule.by_clock;
-        if wants_clock && !clock_due && !resumes {
-            let why_not = "dream.cron says when the next sweep runs".to_owned();
-            return Ok(Verdict::Wait { until: None, why_not, busy: false });
+        // What could not be noted counts too, or a full disk would have it tried all the time.
+        let last_run = state.last_run.max(attempted).max(left.as_ref().map(|left| left.started_at));
+        let state = schedule::State {
+            enabled: schedule.enabled && switches.memory_enabled,
+            trigger: self.trigger(schedule, last_run),
+            interval: schedule.interval,
+            started_at: self.inner.started_at,
+            last_run,
+            failed: state.failed.max(left.as_ref().map_or(0, |left| left.attempts)),
+            // A process that has dreamt since its start goes on at the usual pace: it was no crash that broke the sweep off.
+            broke_off: attempted.is_none() && left.as_ref().is_some_and(Running::is_resumed_soon),
+            empty: state.empty,
+            busy: self.is_busy(owner, schedule.idle.unwrap_or(BUSY))?,
+            busy_times,
+            machine: self.inner.environment.machine(),
+            runs_on_battery: schedule.on_battery,
+            paused_until: self.paused_until(owner)?,
+            random: state.random,
+        };
+        Ok(schedule::decide(&state, self.now()))
+    }
+
+    /// What makes the next sweep due.
+    fn trigger(&self, schedule: &Schedule, last_run: Option<Timestamp>) -> Trigger {
+        let now = self.now();
+        match (&schedule.cron, schedule.idle) {
+            (Some(cron), _) => {
+                // A sweep that lies ahead was told by a clock that was put back.
+                let last = last_run.filter(|last| *last <= now);
+                let since = *lock(&self.inner.clock_since);
+                let after =
+                    last.unwrap_or(self.inner.started_at).max(since.unwrap_or(Timestamp::MIN)).min(now);
+                Trigger::Clock(cron.next_after(after, &self.inner.environment.time_zone()))
+            }
+            (None, Some(quiet)) => Trigger::Idle { quiet, since: *lock(&self.inner.activity) },
+            (None, None) => Trigger::Interval,
         }
-        let verdict = schedule::decide(
-            &schedule::State {
-                enabled: switches.schedule.enabled && switches.memory_enabled,
-                interval: switches.schedule.interval,
-                started_at: self.inner.started_at,
-                // What could not be noted counts too, or a full disk would have it tried all the time.
-                last_run: state
-                    .last_run
-                    .max(attempted)
-                    .max(left.as_ref().map(|left| left.started_at))
-                    .filter(|_| !wants_clock),
-                failed: state.failed.max(left.as_ref().map_or(0, |left| left.attempts)),
-                broke_off: resumes,
-                empty: state.empty,
-                busy: self.is_busy(owner)?,
-                busy_times,
-                paused_until: self.paused_until(owner)?,
-                random: state.random,
-            },
-            now,
-        );
-        Ok(verdict)
     }
 
     /// How dreaming stands, and why none runs now.
@@ -139,14 +152,15 @@ impl Engine {
         let state = self.sweep_state(&snapshot, owner)?;
         let running = self.alone().is_none();
         let waiting = self.waiting_sessions(&snapshot, owner)?;
-        let (next, why_not) = match self.dream_verdict(owner, false, 0)? {
-            Verdict::Run => (Some(self.now()), None),
+        let (next, why_not) = match self.dream_verdict(owner, 0)? {
+            Verdict::Run { .. } => (Some(self.now()), None),
             Verdict::Wait { until, why_not, .. } => (until, Some(why_not)),
         };
         Ok(DreamStatus {
             last: state.last_run,
             next,
             last_result: state.last_result.as_deref().and_then(|word| word.parse().ok()),
+            last_why: state.last_why,
             why_not: why_not.filter(|_| !running),
             last_id: snapshot.dreams(owner, 1)?.into_iter().next().map(|dream| dream.id),
             running,
@@ -165,10 +179,10 @@ impl Engine {
     }
 
     /// An agent is at work: somebody called lately, or a run is told to go on.
-    fn is_busy(&self, owner: &OwnerId) -> Result<bool, EngineError> {
+    fn is_busy(&self, owner: &OwnerId, quiet: SignedDuration) -> Result<bool, EngineError> {
         let now = self.now();
-        let since_last_call = now.duration_since(*lock(&self.inner.activity));
-        if since_last_call >= SignedDuration::ZERO && since_last_call < BUSY {
+        let last_call = *lock(&self.inner.activity);
+        if last_call.is_some_and(|last| last <= now && now.duration_since(last) < quiet) {
             return Ok(true);
         }
         let works = self.store().snapshot()?.works(owner)?;

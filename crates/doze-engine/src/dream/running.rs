@@ -67,6 +67,7 @@ impl Running {
             dry_run: false,
             by_hand: self.by_hand,
             max_age_days: self.max_age_days,
+            because: String::new(),
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Checkpoint {
 pub(super) struct SweepState {
     pub(super) last_run: Option<Timestamp>,
     pub(super) last_result: Option<String>,
+    /// Why it ran and what came of it, in one sentence.
+    pub(super) last_why: Option<String>,
     pub(super) failed: u32,
     pub(super) empty: u32,
     /// Drawn anew by every sweep; spreads the next one.

@@ -76,7 +76,8 @@ impl Engine {
             undone_at: None,
             undo_left: Vec::new(),
         };
-        self.finish(owner, dream, &readings, project.as_ref())
+        let dream = self.finish(owner, dream, &readings, project.as_ref(), request)?;
+        Ok(if dream.dry_run { dream } else { self.write_dreamt(owner, dream) })
     }
 
     /// Reads the chosen sessions one after another, each kept before the next is begun. Answers what became of each,
@@ -154,6 +155,7 @@ impl Engine {
         mut dream: Dream,
         readings: &[Reading],
         project: Option<&ProjectId>,
+        request: &DreamRequest,
     ) -> Result<Dream, EngineError> {
         let hint = std::mem::take(&mut dream.reason);
         for _ in 0..PLAN_RETRIES {
@@ -196,6 +198,7 @@ impl Engine {
                 set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
             }
             note(&mut state, &dream, &made, self.random());
+            state.last_why = Some(why(request, &dream.reason));
             set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
             set = set.delete_aux(Family::Setting, RUNNING);
             for old in journal.into_iter().skip(MAX_DREAMS - 1) {
@@ -330,6 +333,12 @@ fn note(state: &mut super::state::SweepState, dream: &Dream, made: &Plan, random
     state.random = u32::from_be_bytes([a, b, c, d]);
 }
 
+/// Why a sweep ran and what came of it.
+fn why(request: &DreamRequest, reason: &str) -> String {
+    let because = if request.because.is_empty() { "somebody asked for it" } else { &request.because };
+    format!("it ran because {because}: {reason}")
+}
+
 /// What was left alone, as the journal keeps it.
 fn told_of(left: &LeftAlone) -> LeftAlone {
     let clean = text::one_line(&left.title);
@@ -353,11 +362,12 @@ fn reason(read: usize, made: &Plan) -> String {
 
 impl Engine {
     /// Notes a sweep that broke off, so that the next one waits longer.
-    pub fn note_failed_dream(&self, owner: &OwnerId, at: Timestamp) -> Result<(), EngineError> {
+    pub fn note_failed_dream(&self, owner: &OwnerId, at: Timestamp, why: &str) -> Result<(), EngineError> {
         let snapshot = self.store().snapshot()?;
         let mut state = self.sweep_state(&snapshot, owner)?;
         state.last_run = Some(at);
         state.last_result = Some(DreamResult::Failed.to_string());
+        state.last_why = Some(format!("it broke off: {why}"));
         state.failed = state.failed.saturating_add(1);
         let value = encoded(&state)?;
         self.store().apply(ChangeSet::new(owner.clone()).put_aux(Family::Setting, SWEEP_STATE, value))?;

@@ -58,7 +58,7 @@ impl Engine {
     /// Deletes for good. A person's call in every case; agents may not delete what a person wrote.
     pub fn forget(&self, owner: &OwnerId, what: &Forget, by_person: bool) -> Result<Forgotten, EngineError> {
         self.owe_compaction(owner)?;
-        match what {
+        let forgotten = match what {
             Forget::Memory(id) => self.forget_memory(owner, id, by_person),
             _ if !by_person => {
                 Err(EngineError::refused("only a person forgets more than one memory at once")
@@ -70,7 +70,9 @@ impl Engine {
             }
             Forget::Project(name) => self.forget_project(owner, name),
             Forget::All => self.forget_all(owner),
-        }
+        }?;
+        self.write_workspaces(owner);
+        Ok(forgotten)
     }
 
     fn forget_memory(

@@ -46,13 +46,15 @@ impl Engine {
         id: &MemoryId,
         mut decide: impl FnMut(&Snapshot, Memory) -> Result<(ChangeSet, T), EngineError>,
     ) -> Result<T, EngineError> {
-        self.decide(&format!("memory {id} keeps changing"), |snapshot| {
+        let answer = self.decide(&format!("memory {id} keeps changing"), |snapshot| {
             let memory = snapshot.memory(owner, id)?.ok_or_else(|| EngineError::not_found("memory", id))?;
             let scope = Subject::Scope(memory.scope.clone());
             let (set, answer) = decide(snapshot, memory)?;
             let set = set.expect_seen(snapshot, Subject::Memory(id.clone()))?.expect_seen(snapshot, scope)?;
             Ok((set, answer))
-        })
+        })?;
+        self.write_workspaces(owner);
+        Ok(answer)
     }
 
     /// Decides about a scope on a snapshot and writes; starts over when somebody changed it meanwhile.

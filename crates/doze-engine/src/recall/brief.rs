@@ -285,7 +285,7 @@ pub(crate) fn shows(bytes: &[u8], memories: &BTreeSet<MemoryId>) -> bool {
 }
 
 /// The key of a line that was shown, anywhere or in a project.
-fn shown_line(hash: u64, project: Option<&ProjectId>) -> String {
+pub(crate) fn shown_line(hash: u64, project: Option<&ProjectId>) -> String {
     match project {
         Some(project) => format!("{hash:016x}\0{project}"),
         None => format!("{hash:016x}"),

@@ -52,6 +52,7 @@ pub struct Recovered {
 impl Engine {
     /// What the agent was doing when its session was lost (S0.19, S0.21–S0.24).
     pub fn recover(&self, owner: &OwnerId, request: &RecoverRequest) -> Result<Recovered, EngineError> {
+        self.note_activity();
         let agent = &named_agent(&request.reader)?;
         let session = request.session.as_deref().map(safe_name);
         let place = self.place_of_reader(owner, &request.reader)?;
@@ -81,6 +82,7 @@ impl Engine {
 
     /// What the agent should know before a task (S0.30–S0.36).
     pub fn context(&self, owner: &OwnerId, request: &ContextRequest) -> Result<Told, EngineError> {
+        self.note_activity();
         let agent = &named_agent(&request.reader)?;
         let place = self.place_of_reader(owner, &request.reader)?;
         let project = place.as_ref().and_then(Resolved::reads);

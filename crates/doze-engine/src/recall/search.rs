@@ -112,6 +112,7 @@ impl Engine {
     /// Searches. Any query string is fine; no match is an empty list.
     pub fn search(&self, owner: &OwnerId, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         let started = Instant::now();
+        self.note_activity();
         if request.limit == 0 || request.limit > MAX_HITS {
             return Err(EngineError::invalid(format!("limit is outside 1–{MAX_HITS}")));
         }

@@ -123,7 +123,7 @@ fn killed_at_any_place_a_sweep_goes_on_and_nothing_is_asked_or_done_twice() {
                     (vec![], vec![]),
                     "{at}: nothing is half done"
                 );
-                let verdict = kit.engine.dream_verdict(&kit.owner, false, 0).unwrap();
+                let verdict = kit.engine.dream_verdict(&kit.owner, 0).unwrap();
                 let DreamVerdict::Wait { why_not, .. } = verdict else { panic!("{verdict:?}") };
                 assert_eq!(why_not, "a sweep broke off; it goes on in 2 min", "{at}");
                 let request = kit.engine.next_dream(&kit.owner).unwrap();
@@ -183,7 +183,7 @@ fn a_session_that_ends_the_process_holds_up_the_others_three_times_at_most() {
         assert!(kit.broke_off().unwrap().contains("while it read invoices"), "{time}");
     }
     // A sweep that breaks off each time waits as long as one that fails.
-    let verdict = kit.engine.dream_verdict(&kit.owner, false, 0).unwrap();
+    let verdict = kit.engine.dream_verdict(&kit.owner, 0).unwrap();
     let DreamVerdict::Wait { why_not, .. } = verdict else { panic!("{verdict:?}") };
     assert_eq!(why_not, "the last 3 sweeps failed; the next one is in 8 h");
     assert_eq!(kit.engine.next_dream(&kit.owner).unwrap(), scheduled);

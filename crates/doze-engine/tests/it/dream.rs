@@ -1,7 +1,10 @@
 use std::collections::BTreeSet;
 
 use doze_core::model::{Dream, DreamOp, DreamResult, Event, Face, Kind, SessionEnd, SessionOutcome, Status};
-use doze_engine::{DreamRequest, EditRequest, ListRequest, MemoryRequest, Problem, Reader, StatusFilter};
+use doze_engine::{
+    DreamRequest, DreamVerdict, EditRequest, ListRequest, Machine, MemoryRequest, Problem, Reader, Schedule,
+    SearchRequest, StatusFilter, Switches,
+};
 use jiff::SignedDuration;
 
 use crate::kit::{Kit, long_session, reader, turn};
@@ -318,4 +321,57 @@ fn a_dream_goes_by_the_end_or_the_beginning_of_its_id() {
     kit.engine.dream(&kit.owner, &by_hand()).unwrap();
     let error = find(&text[..8]).unwrap_err();
     assert!(error.problem == Problem::Invalid && error.message.contains(text), "{}", error.message);
+}
+
+#[test]
+fn the_status_says_when_and_why_in_every_way_of_waiting() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let set = |change: &dyn Fn(&mut Schedule)| {
+        let mut switches = Switches::default();
+        change(&mut switches.schedule);
+        kit.engine.set_switches(&kit.owner, switches);
+    };
+    let status = || kit.engine.dream_status(&kit.owner).unwrap();
+    let why_not = || status().why_not.unwrap_or_default();
+    let due = |time: SignedDuration| Some(kit.engine_time() + time);
+    let minutes = SignedDuration::from_mins;
+
+    // It is noon. A schedule that is put in force has missed nothing yet.
+    set(&|schedule| schedule.cron = Some("0 3 * * *".parse().unwrap()));
+    assert_eq!(
+        (status().next, why_not().as_str()),
+        (due(minutes(15 * 60)), "the next sweep is in 15 h, when dream.cron says so")
+    );
+    assert_eq!(status().last_why, None);
+    kit.pass(minutes(15 * 60 + 5));
+    kit.clock.set_machine(Machine { on_battery: Some(true), load: None });
+    assert!(why_not().contains("on battery"), "{}", why_not());
+    kit.clock.set_machine(Machine { on_battery: Some(false), load: Some(9.0) });
+    assert!(why_not().contains("machine is busy"), "{}", why_not());
+    kit.clock.set_machine(Machine::default());
+    let DreamVerdict::Run { because } = kit.engine.dream_verdict(&kit.owner, 0).unwrap() else { panic!() };
+    kit.engine.dream(&kit.owner, &DreamRequest { because, ..Default::default() }).unwrap();
+    assert_eq!(status().last_why.unwrap(), "it ran because dream.cron said so: no session has anything new");
+    assert_eq!(status().next, due(minutes(23 * 60 + 55)));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert!(status().last_why.unwrap().starts_with("it ran because somebody asked for it: "));
+    kit.engine.note_failed_dream(&kit.owner, kit.engine_time(), "the disk is full").unwrap();
+    assert_eq!(status().last_why.unwrap(), "it broke off: the disk is full");
+
+    set(&|schedule| schedule.idle = Some(minutes(20)));
+    assert!(
+        why_not().starts_with("the next sweep is in 3 h")
+            || why_not().starts_with("the next sweep is in 4 h")
+    );
+    kit.pass(minutes(60));
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    assert_eq!(status().next, due(minutes(20)));
+    kit.pass(minutes(19));
+    assert_eq!(why_not(), "the next sweep is in 1 min");
+    kit.engine.search(&kit.owner, &SearchRequest { query: "pnpm".to_owned(), ..Default::default() }).unwrap();
+    kit.pass(minutes(19));
+    assert_eq!(why_not(), "the next sweep is in 1 min", "who searches is at work");
+    kit.pass(minutes(1));
+    assert_eq!((status().next, status().why_not), (due(minutes(0)), None));
 }

@@ -22,3 +22,4 @@ mod race;
 mod recall;
 mod tasks;
 mod told;
+mod workspace;

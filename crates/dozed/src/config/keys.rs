@@ -1,6 +1,7 @@
 //! The table of keys: the one place where a setting is declared. The default file, the schema, the reference, the
 //! checks and the variables all come from it.
 
+use doze_engine::Cron;
 use doze_protocol::bounds::{BUDGET_TOKENS_MAX, BUDGET_TOKENS_MIN};
 use serde_json::{Value, json};
 
@@ -208,6 +209,22 @@ pub const KEYS: &[Key] = &[
         restart: false,
     },
     Key {
+        name: "dream.idle_minutes",
+        kind: Kind::Int { default: 0, min: 0, max: 1_440 },
+        doc: "Sweep, without waiting for the interval, when no agent has called for this many minutes and none says that \
+              it runs; with `dream.cron` this is only how long the quiet must last. 0 leaves it to the interval, and the \
+              quiet must last five minutes.",
+        env: &["DOZE_DREAM_IDLE_MINUTES"],
+        restart: false,
+    },
+    Key {
+        name: "dream.on_battery",
+        kind: Kind::Bool(false),
+        doc: "Sweep on battery too.",
+        env: &["DOZE_DREAM_ON_BATTERY"],
+        restart: false,
+    },
+    Key {
         name: "embedder",
         kind: Kind::Choice(&["builtin", "ort", "off"]),
         doc: "Who finds by meaning: the built-in model, the same model through ONNX Runtime, or nobody.",
@@ -367,7 +384,10 @@ impl Key {
             (Kind::Choice(words), value) => {
                 Err(format!("expected one of {}, found {}", words.join(", "), describe(value)))
             }
-            (Kind::Cron, Value::String(text)) => super::cron::six_fields(text).map(|_| ()),
+            (Kind::Cron, Value::String(text)) if text.trim().is_empty() => Ok(()),
+            (Kind::Cron, Value::String(text)) => {
+                text.parse::<Cron>().map(|_| ()).map_err(|error| error.to_string())
+            }
             (Kind::Bool(_), value) => Err(format!("expected true or false, found {}", describe(value))),
             (Kind::Text | Kind::Cron, value) => Err(format!("expected a text, found {}", describe(value))),
         }

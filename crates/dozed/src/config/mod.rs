@@ -1,6 +1,5 @@
 //! Configuration: one declared table of keys, four layers over the built-in values, and the origin of every value.
 
-mod cron;
 mod edit;
 mod generate;
 mod keys;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use doze_core::rank::Profile;
-use doze_engine::{Extractors, Key};
+use doze_engine::{Cron, Extractors, Key};
 use serde_json::Value;
 
-use super::{Config, cron};
+use super::Config;
 
 /// Every setting, typed. In the order of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +32,12 @@ pub struct Settings {
     pub dream_agent: bool,
     /// `dream.interval_seconds`
     pub dream_interval: Duration,
-    /// `dream.cron` with its seconds, as the scheduler wants it.
-    pub dream_cron: Option<String>,
+    /// `dream.cron`
+    pub dream_cron: Option<Cron>,
+    /// `dream.idle_minutes`; 0 for none.
+    pub dream_idle_minutes: i64,
+    /// `dream.on_battery`
+    pub dream_on_battery: bool,
     /// `embedder`
     pub embedder: String,
     /// `embedder.library`
@@ -92,7 +96,9 @@ impl Settings {
             dream_agent: on("dream.agent"),
             dream_interval: Duration::from_secs(number("dream.interval_seconds")),
             // Checked when it was loaded.
-            dream_cron: cron::six_fields(&text("dream.cron")).ok().and_then(some),
+            dream_cron: text("dream.cron").parse().ok(),
+            dream_idle_minutes: i64::try_from(number("dream.idle_minutes")).unwrap_or(i64::MAX),
+            dream_on_battery: on("dream.on_battery"),
             embedder: text("embedder"),
             embedder_url: some(text("embedder.url")),
             embedder_sha256: text("embedder.sha256"),

@@ -1,6 +1,5 @@
 //! The engine with what keeps it company in this process: the dispatcher, the sweeper and the spool's drain.
 
-mod cron;
 mod jobs;
 mod spool;
 mod sweeper;
@@ -58,7 +57,7 @@ impl Parts {
         self.engine.set_switches(&self.owner, switches(settings));
         // Told afterwards: who looks at its tools again sees the new ones.
         self.memory.set(settings.memory_enabled);
-        self.sweeper.reschedule(settings.dream_cron.clone());
+        self.sweeper.look();
     }
 }
 
@@ -89,8 +88,7 @@ impl Daemon {
         let owner = local_owner(rustix::process::geteuid().as_raw());
         let spool = Spool::new(&paths.spool);
         let failed = |error: std::io::Error| StartError::new(Exit::Internal, &error);
-        let sweeper =
-            Sweeper::start(engine.clone(), owner.clone(), settings.dream_cron.clone()).map_err(failed)?;
+        let sweeper = Sweeper::start(engine.clone(), owner.clone()).map_err(failed)?;
         let workers = Workers::start(&engine, &owner).map_err(failed)?;
         let parts = Parts {
             engine: engine.clone(),
@@ -228,7 +226,10 @@ fn switches(settings: &Settings) -> Switches {
         schedule: Schedule {
             enabled: settings.dream_enabled && settings.extractors.dreams != Who::Off && !modes.is_empty(),
             interval: SignedDuration::try_from(settings.dream_interval).unwrap_or(SignedDuration::MAX),
-            by_clock: settings.dream_cron.is_some(),
+            cron: settings.dream_cron.clone(),
+            idle: (settings.dream_idle_minutes > 0)
+                .then(|| SignedDuration::from_mins(settings.dream_idle_minutes)),
+            on_battery: settings.dream_on_battery,
             modes,
         },
     }

@@ -11,8 +11,6 @@ use doze_engine::{DreamVerdict, Engine};
 use jiff::Timestamp;
 use tracing::{debug, error, info, warn};
 
-use super::cron::Clock;
-
 /// The longest sleep: after a suspended night the question is asked again within minutes.
 const LONGEST: Duration = Duration::from_secs(600);
 /// The shortest sleep, so that a wrong clock never makes the thread spin.
@@ -20,8 +18,6 @@ const SHORTEST: Duration = Duration::from_secs(1);
 
 /// What wakes the sweeper.
 pub(super) enum Wake {
-    /// The wall-clock schedule says that it is time.
-    Due,
     /// The configuration changed.
     Look,
     /// The process ends.
@@ -32,33 +28,25 @@ pub(super) enum Wake {
 pub(super) struct Sweeper {
     wake: SyncSender<Wake>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    clock: Mutex<Option<Clock>>,
 }
 
 impl Sweeper {
-    /// Starts the thread, and the wall clock when a schedule is given.
-    pub(super) fn start(engine: Engine, owner: OwnerId, cron: Option<String>) -> std::io::Result<Self> {
+    /// Starts the thread.
+    pub(super) fn start(engine: Engine, owner: OwnerId) -> std::io::Result<Self> {
         let (wake, woken) = sync_channel(16);
         let thread = std::thread::Builder::new()
             .name("dream".into())
             .spawn(move || Loop { engine, owner, busy_times: 0 }.run(&woken))?;
-        let sweeper = Self { wake, thread: Mutex::new(Some(thread)), clock: Mutex::new(None) };
-        sweeper.reschedule(cron);
-        Ok(sweeper)
+        Ok(Self { wake, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Follows another schedule from now on.
-    pub(super) fn reschedule(&self, cron: Option<String>) {
-        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        if clock.as_ref().map(Clock::schedule) != cron.as_deref() {
-            *clock = cron.and_then(|schedule| Clock::start(schedule, self.wake.clone()));
-        }
+    /// Looks again whether it is time: the configuration changed.
+    pub(super) fn look(&self) {
         self.send(Wake::Look);
     }
 
     /// Ends the thread; a sweep in the making is finished first, or left to the next start.
     pub(super) fn stop(&self) {
-        drop(self.clock.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.send(Wake::Stop);
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
             && thread.join().is_err()
@@ -89,20 +77,18 @@ struct Loop {
 
 impl Loop {
     fn run(mut self, woken: &Receiver<Wake>) {
-        let mut is_due = false;
         loop {
-            let sleep = self.look(&mut is_due);
+            let sleep = self.look();
             match woken.recv_timeout(sleep) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Wake::Due) => is_due = true,
                 Ok(Wake::Look) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
     /// Asks, sweeps if it is time, and answers how long to sleep.
-    fn look(&mut self, is_due: &mut bool) -> Duration {
-        let verdict = match self.engine.dream_verdict(&self.owner, *is_due, self.busy_times) {
+    fn look(&mut self) -> Duration {
+        let verdict = match self.engine.dream_verdict(&self.owner, self.busy_times) {
             Ok(verdict) => verdict,
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "It is not known whether to dream");
@@ -110,10 +96,9 @@ impl Loop {
             }
         };
         match verdict {
-            DreamVerdict::Run => {
-                *is_due = false;
+            DreamVerdict::Run { because } => {
                 self.busy_times = 0;
-                self.sweep();
+                self.sweep(because);
                 self.tidy();
                 SHORTEST
             }
@@ -129,15 +114,15 @@ impl Loop {
         }
     }
 
-    fn sweep(&self) {
+    fn sweep(&self, because: String) {
         let started = self.engine.now();
         let dreamt = catch_unwind(AssertUnwindSafe(|| {
-            let request = self.engine.next_dream(&self.owner)?;
+            let request = DreamRequest { because, ..self.engine.next_dream(&self.owner)? };
             self.engine.dream(&self.owner, &request)
         }));
         let Ok(dreamt) = dreamt else {
             error!("A dream broke off, which is a defect of doze");
-            return self.note_failure(started);
+            return self.note_failure(started, "a defect of doze");
         };
         match dreamt {
             Ok(dream) => {
@@ -150,13 +135,13 @@ impl Loop {
             }
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "A dream broke off");
-                self.note_failure(started);
+                self.note_failure(started, &error.message);
             }
         }
     }
 
-    fn note_failure(&self, started: Timestamp) {
-        if let Err(error) = self.engine.note_failed_dream(&self.owner, started) {
+    fn note_failure(&self, started: Timestamp, why: &str) {
+        if let Err(error) = self.engine.note_failed_dream(&self.owner, started, why) {
             warn!(error = %doze_engine::chain(&error), "The failed dream was not noted");
         }
     }

@@ -16,6 +16,7 @@ impl Dispatch {
             project: params.project.or(params.cwd),
             dry_run: params.dry_run,
             by_hand: true,
+            because: String::new(),
             max_age_days: params.max_age_days,
         };
         let dream = self.engine.dream(&self.owner, &request).map_err(told)?;
@@ -32,6 +33,7 @@ impl Dispatch {
             last: status.last.map(|at| at.to_string()),
             next: status.next.map(|at| at.to_string()),
             last_result: status.last_result.map(|result| result.to_string()),
+            last_why: status.last_why,
             why_not: status.why_not,
             last_id: status.last_id.map(|id| id.to_string()),
             running: status.running,

@@ -11,6 +11,7 @@ mod session;
 mod system;
 mod wire;
 mod work;
+mod workspace;
 
 use std::sync::Arc;
 
@@ -101,6 +102,9 @@ const METHODS: &[(&str, Operation)] = &[
     (method::PROJECT_MOVE, Dispatch::project_move),
     (method::PROJECT_IGNORE, Dispatch::project_ignore),
     (method::PROJECT_FORGET, Dispatch::project_forget),
+    (method::WORKSPACE_ADD, Dispatch::workspace_add),
+    (method::WORKSPACE_LIST, Dispatch::workspace_list),
+    (method::WORKSPACE_REMOVE, Dispatch::workspace_remove),
     (method::PAUSE, Dispatch::pause),
     (method::RESUME, Dispatch::resume),
     (method::STATUS, Dispatch::status),
@@ -171,7 +175,8 @@ mod tests {
     fn every_parameter_that_is_taken_is_read() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut seen = 0;
-        for file in ["dream", "mcp", "memory", "project", "recall", "session", "system", "work"] {
+        for file in ["dream", "mcp", "memory", "project", "recall", "session", "system", "work", "workspace"]
+        {
             let read = |path: &str| std::fs::read_to_string(here.join(path)).unwrap();
             let protocol = read(&format!("../doze-protocol/src/{file}.rs"));
             let source = read(&format!("src/dispatch/{file}.rs"));
