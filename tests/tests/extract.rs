@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use doze_tests::{Client, Home, until};
+use rustix::process::Pid;
 use serde_json::{Value, json};
 
 const REPLY: &str = r#"{"summary":{"request":"Fix the pool","workDone":"forks","outcome":"green","openItems":["bump vitest"]},"memories":[{"type":"lesson","title":"Use the forks pool","body":"Threads hang on the native sqlite module.","topicKey":"test/pool","files":[],"confidence":0.8}]}"#;
@@ -44,6 +45,13 @@ fn ended(client: &mut Client, session: &str) -> Value {
 
 fn count(folder: &Path) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+/// Whether a process ended. One whose parent has not noticed yet has.
+fn is_gone(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    let is_zombie = status.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z');
+    is_zombie || rustix::process::test_kill_process(pid).is_err()
 }
 
 #[test]
@@ -84,18 +92,34 @@ fn at_most_two_runs_are_read_at_once() {
 fn a_job_outlives_a_killed_daemon_and_leaves_nothing_running() {
     let home = Home::new();
     let begun = home.path().join("begun");
-    let waits = format!("cat > /dev/null; echo $$ > {}; exec tail -f /dev/null", begun.display());
+    let (helper, folder) = (home.path().join("helper"), home.path().join("folder"));
+    // It starts something that leaves its group.
+    let waits = format!(
+        "cat > /dev/null; pwd > {}; (set -m; tail -f /dev/null & echo $! > {}) > /dev/null 2>&1; echo $$ > {}; exec tail -f /dev/null",
+        folder.display(),
+        helper.display(),
+        begun.display()
+    );
     home.write_config(&by_command(&script(&home, "waits.sh", &waits)));
     let daemon = home.start();
     let mut client = home.client();
     end(&mut client, &home, "s");
-    until("the job to run", || begun.exists().then_some(()));
+    let pid = |file: &Path| {
+        until("a process", || fs::read_to_string(file).ok()?.trim().parse().ok().and_then(Pid::from_raw))
+    };
+    let started = [pid(&begun), pid(&helper)];
     daemon.kill();
 
     home.write_config(&by_command(&script(&home, "says.sh", &format!("cat > /dev/null; echo '{REPLY}'"))));
     let daemon = home.start();
     let mut client = home.client();
     assert_eq!(ended(&mut client, "s")["state"], "done");
+    // Nothing of the killed daemon's is left, and what it had asked does not run twice.
+    for pid in started.into_iter().filter(|_| cfg!(target_os = "linux")) {
+        until("it to end", || is_gone(pid).then_some(()));
+    }
+    let folder = fs::read_to_string(&folder).unwrap();
+    assert!(!Path::new(folder.trim()).exists(), "{folder}");
     let hits = client.call("recall.search", json!({"query": "forks pool", "cwd": home.project("app")}));
     assert_eq!(hits["hits"][0]["title"], "Use the forks pool", "{hits}");
 
@@ -114,11 +138,9 @@ fn a_job_outlives_a_killed_daemon_and_leaves_nothing_running() {
         "session.commit",
         json!({"session": "t", "agent": agent, "cwd": home.project("app"), "events": events}),
     );
-    let pid: i32 = until("the job to run", || fs::read_to_string(&begun).ok()?.trim().parse().ok());
+    let started = pid(&begun);
     assert_eq!(daemon.terminate().code, Some(0));
-    let gone = rustix::process::Pid::from_raw(pid)
-        .is_none_or(|pid| rustix::process::test_kill_process(pid).is_err());
-    assert!(gone, "{pid} still runs");
+    assert!(is_gone(started), "{started:?} still runs");
 }
 
 #[test]

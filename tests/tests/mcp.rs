@@ -311,3 +311,44 @@ fn a_merge_of_projects_leaves_an_open_connection_where_it_is() {
     }
     assert!(agent.call("task_context", json!({})).0.starts_with("No task"));
 }
+
+#[test]
+fn what_is_no_request_is_answered_with_its_id_and_nothing_lingers() {
+    let home = Home::new();
+    let _daemon = home.start();
+    let mut agent = Agent::greeted(&home, &[]);
+    let call = |id: Value, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    for (message, id, code) in [
+        (call(json!(900), json!([1])), json!(900), -32602),
+        (call(json!(901), json!({"name": "memory_search", "arguments": [1]})), json!(901), -32602),
+        (call(json!(902), json!({})), json!(902), -32602),
+        (call(json!(1.5), json!({"name": "memory_search"})), json!(1.5), -32600),
+        (call(json!(1u64 << 63), json!({"name": "memory_search"})), json!(1u64 << 63), -32600),
+        (call(Value::Null, json!({"name": "memory_search"})), Value::Null, -32600),
+        (json!({"id": 903, "method": "ping"}), json!(903), -32600),
+        (json!({"jsonrpc": "1.0", "id": 904, "method": "ping"}), json!(904), -32600),
+        (json!([{"jsonrpc": "2.0", "id": 905, "method": "ping"}]), Value::Null, -32600),
+        (json!({"jsonrpc": "2.0", "id": 906, "method": "no/such", "params": {}}), json!(906), -32601),
+        (json!({"jsonrpc": "2.0", "id": 907, "method": "no/such", "params": null}), json!(907), -32601),
+    ] {
+        agent.send(&message.to_string());
+        let answer = agent.read();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{message}: {answer}");
+    }
+    // What nobody answers disturbs nobody.
+    for message in [
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/nothing", "params": [1]}),
+        json!({"jsonrpc": "2.0", "id": 77, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": 78, "error": {"code": -1, "message": "no"}}),
+        json!({"jsonrpc": "2.0", "id": 79, "result": 7}),
+    ] {
+        agent.send(&message.to_string());
+    }
+    assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
+    let begun = std::time::Instant::now();
+    agent.input.take();
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut agent.output, &mut rest).unwrap();
+    assert!(agent.child.wait().unwrap().success() && begun.elapsed().as_secs() < 30, "{rest}");
+}

@@ -16,13 +16,14 @@ pub mod schedule;
 #[cfg(test)]
 mod testing;
 mod undo;
+mod vouched;
 
 pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, own};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use cron::{Cron, CronError};
 pub use digest::{digest, told};
 pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, settled, taken_back};
-pub use replied::{Proposal, proposed};
+pub use replied::{Proposal, proposed, spoken_of};
 pub use undo::{Standing, Undo, UndoError, UndoStep, undo};
 
 /// The bounds of one sweep.

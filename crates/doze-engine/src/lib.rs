@@ -31,11 +31,12 @@ mod upkeep;
 mod work;
 mod workspace;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use doze_core::model::{MemoryId, OwnerId, uuid_v7};
+use doze_core::model::{MemoryId, OwnerId, SessionKey, uuid_v7};
 use doze_core::rank::Profile;
 use doze_store::{ApplyError, ChangeSet, Snapshot, Store};
 use jiff::Timestamp;
@@ -49,8 +50,8 @@ pub use commit::{
 };
 pub use doze_dream::schedule::{Machine, Verdict as DreamVerdict};
 pub use doze_dream::{Cron, CronError};
-pub use doze_extract::{Api, Key};
-pub use doze_search::FetchedModel;
+pub use doze_extract::{Api, Key, clear_remains};
+pub use doze_search::{FetchedModel, clear_unfinished};
 #[cfg(feature = "test-faults")]
 pub use dream::breaks;
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
@@ -172,6 +173,8 @@ struct Inner {
     promoting: Mutex<()>,
     writing_workspaces: Mutex<()>,
     bell: jobs::Bell,
+    /// Jobs that a worker of this process has taken.
+    held: Mutex<HashSet<(OwnerId, SessionKey)>>,
     started_at: Timestamp,
     /// When a wall-clock schedule was put in force while this process ran: its times before that were not missed.
     clock_since: Mutex<Option<Timestamp>>,
@@ -219,6 +222,7 @@ impl Engine {
             promoting: Mutex::new(()),
             writing_workspaces: Mutex::new(()),
             bell: jobs::Bell::default(),
+            held: Mutex::default(),
             started_at: now,
             clock_since: Mutex::default(),
             activity: Mutex::default(),

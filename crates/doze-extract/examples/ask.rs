@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use doze_extract::{Api, Endpoint, Extractor, Subject, prompt, reply};
+use doze_extract::{Api, Endpoint, Extractor, Subject, Wish, prompt, reply};
 
 /// A small machine with a small model may take long.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -16,8 +16,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = std::env::args().nth(2).unwrap_or_default();
     let extractor = Extractor::Http(Endpoint { url, api: Api::OpenAi, model, key: None });
     let start = Instant::now();
+    let wish = Wish { gave_up: &|| false, again: &|| true };
     let answer =
-        extractor.ask(&prompt(Subject { title: "CI hangs", spec: None }, &digest), TIMEOUT, &|| false)?;
+        extractor.ask(&prompt(Subject { title: "CI hangs", spec: None }, &digest), TIMEOUT, &wish)?;
     println!("answered in {:?}, {} tokens:\n{}\n", start.elapsed(), answer.tokens, answer.text.trim());
     let reply = reply::parse(&answer.text)?;
     println!("read as: {reply:#?}");

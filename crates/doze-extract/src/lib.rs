@@ -2,16 +2,22 @@
 //! any program of the person's own. Used by run-end jobs and by dreams.
 //!
 //! It decides nothing: what is kept, merged or refused is the engine's business, and the rules that need no model live
-//! in `doze-core`. It never puts text of a session on a command line, and what it starts is gone when it answers.
+//! in `doze-core`. It never puts text of a session on a command line. What it starts is gone when it answers, with all
+//! that this started in turn: everywhere what stays in its process group, on Linux also what leaves it, unless it also clears
+//! its environment.
 
 mod agents;
 mod find;
 mod http;
+mod json;
 mod program;
 mod prompt;
+mod remains;
 pub mod reply;
+mod told;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use doze_core::tokens;
@@ -19,6 +25,7 @@ use doze_core::tokens;
 pub use find::{NotFound, find};
 pub use http::{Api, Endpoint};
 pub use prompt::{Subject, prompt};
+pub use remains::clear_remains;
 
 /// How long an agent or a model may take (S1.13).
 pub const TIMEOUT: Duration = Duration::from_secs(180);
@@ -91,6 +98,16 @@ pub struct Answer {
     pub tokens: u64,
 }
 
+/// What whoever asks still wants.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    /// The answer is not wanted any more.
+    pub gave_up: &'a dyn Fn() -> bool,
+    /// Whether one more request may be made: a server that refused a question as too much is asked for less, and each
+    /// time may cost. The first needs no leave.
+    pub again: &'a dyn Fn() -> bool,
+}
+
 /// Why there is no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -150,6 +167,9 @@ pub enum Failure {
         /// The start of what it said.
         said: String,
     },
+    /// The caller does not want to pay for another request.
+    #[error("the server refused what it was asked, and asking for less would go beyond the budget")]
+    Spent,
     /// The caller no longer wants the answer.
     #[error("given up because extraction was switched off or doze is ending")]
     GivenUp,
@@ -181,20 +201,16 @@ impl Extractor {
         }
     }
 
-    /// Asks once. `gave_up` is looked at while the answer is waited for.
-    pub fn ask(
-        &self,
-        prompt: &str,
-        timeout: Duration,
-        gave_up: &dyn Fn() -> bool,
-    ) -> Result<Answer, Failure> {
+    /// Asks one question, and looks at what the caller wishes while the answer is waited for.
+    pub fn ask(&self, prompt: &str, timeout: Duration, wish: &Wish<'_>) -> Result<Answer, Failure> {
+        let teller = Arc::new(told::Teller::of(self));
         let answer = match self {
             Self::Agent { agent, program, model, key } => {
                 let asked =
                     agents::Asked { agent: *agent, program, model: model.as_deref(), key: key.as_ref() };
-                agents::ask(&asked, prompt, timeout, gave_up)?
+                agents::ask(&asked, &teller, prompt, timeout, wish.gave_up)?
             }
-            Self::Http(endpoint) => http::ask(endpoint, prompt, timeout, gave_up)?,
+            Self::Http(endpoint) => http::ask(endpoint, &teller, prompt, timeout, wish)?,
             Self::Command { program, arguments } => {
                 let run = program::Run {
                     program: program.clone(),
@@ -204,10 +220,11 @@ impl Extractor {
                     timeout,
                 };
                 let folder = program::Folder::new()?;
-                program::Said { text: run.answer(folder.path(), gave_up)?.reply()?, tokens: None }
+                program::Said { text: run.answer(folder.path(), wish.gave_up)?.reply(&teller)?, tokens: None }
             }
         };
         let estimated = tokens::estimate(prompt) + tokens::estimate(&answer.text);
-        Ok(Answer { tokens: answer.tokens.unwrap_or(estimated as u64), text: answer.text })
+        let text = teller.blanked(&answer.text).into_owned();
+        Ok(Answer { tokens: answer.tokens.unwrap_or(estimated as u64), text })
     }
 }

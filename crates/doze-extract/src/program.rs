@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tempfile::TempDir;
 
-use crate::{Failure, find};
+use crate::told::{Teller, without_broken_word};
+use crate::{Failure, find, remains};
 
 /// Bytes of a reply that are read; what follows is dropped, and the reader salvages what is complete.
 const MAX_REPLY_BYTES: usize = 1 << 20;
@@ -60,15 +61,19 @@ pub(crate) struct Said {
 }
 
 /// A folder of its own for each run, so that nobody finds a project or a session there; gone afterwards.
-pub(crate) struct Folder(TempDir);
+pub(crate) struct Folder {
+    folder: TempDir,
+    /// Held as long as the folder is in use.
+    _lock: File,
+}
 
 impl Folder {
     pub(crate) fn new() -> Result<Self, Failure> {
-        tempfile::Builder::new().prefix("doze-extract-").tempdir().map(Self).map_err(Self::broken)
+        remains::folder().map(|(folder, lock)| Self { folder, _lock: lock }).map_err(Self::broken)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     /// Writes a file; `name` may begin with one folder.
@@ -107,27 +112,26 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// What was printed, if the run succeeded: an end with anything but 0 is a failure, whatever was printed.
-    pub(crate) fn reply(self) -> Result<String, Failure> {
-        if self.status.success() { Ok(self.printed) } else { Err(self.failure(None)) }
+    pub(crate) fn reply(self, teller: &Teller) -> Result<String, Failure> {
+        if self.status.success() { Ok(self.printed) } else { Err(self.failure(teller, None)) }
     }
 
     /// The failure, with `said` as the reason where one is known.
-    pub(crate) fn failure(&self, said: Option<String>) -> Failure {
+    pub(crate) fn failure(&self, teller: &Teller, said: Option<String>) -> Failure {
         // Some programs complain on stdout.
         let complaint = [&self.complaint, &self.printed].into_iter().find(|text| !text.trim().is_empty());
-        let told = || end(complaint.map(|text| text.trim()).unwrap_or("it said nothing")).to_owned();
+        let told = || {
+            let complaint = complaint.map_or("it said nothing", String::as_str);
+            // Beyond the bound nothing was read: the last word may be half a secret.
+            let is_whole = complaint.len() < MAX_REPLY_BYTES;
+            teller.end(if is_whole { complaint } else { without_broken_word(complaint) }, TOLD_BYTES)
+        };
         Failure::Program {
             who: self.who.clone(),
             status: self.status.to_string(),
             said: said.unwrap_or_else(told),
         }
     }
-}
-
-fn end(said: &str) -> &str {
-    let start = said.len().saturating_sub(TOLD_BYTES);
-    let start = (start..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(start);
-    &said[start..]
 }
 
 impl Run {
@@ -142,6 +146,7 @@ impl Run {
         // The leader is not reaped yet, so that its number still belongs to this group: whatever it started goes with it.
         let _ = kill_process_group(group, Signal::KILL);
         let status = child.wait().map_err(|source| self.broken(source))?;
+        remains::end_marked(folder);
         ended?;
         let deadline = Instant::now() + GRACE;
         Ok(Ended {
@@ -164,6 +169,7 @@ impl Run {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        end_with_us(&mut command);
         for _ in 0..BUSY_TRIES {
             match command.spawn() {
                 Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(ASKED_EVERY),
@@ -203,6 +209,27 @@ impl Run {
     }
 }
 
+/// A program ends with the thread that waits for it, also when this process is killed. What it started is found by
+/// [`remains::clear_remains`] at the next start.
+#[cfg(target_os = "linux")]
+fn end_with_us(command: &mut Command) {
+    use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+
+    let parent = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may have been too late to ask.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
+    };
+    // SAFETY: between fork and exec `ask` makes two system calls; it allocates nothing, takes no lock and touches no
+    // memory but its own copy of a number.
+    unsafe { command.pre_exec(ask) };
+}
+
+/// There is no such request here: a program whose daemon is killed ends when it is done, or when nobody reads it.
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_command: &mut Command) {}
+
 /// The variables of this process as a program sees them that runs in `folder`.
 fn passed_on(
     ours: impl Iterator<Item = (OsString, OsString)>,
@@ -220,6 +247,7 @@ fn passed_on(
     all.push(("PWD".into(), folder.as_os_str().to_owned()));
     // Hooks of the agent that runs here stay silent, so that its run never becomes a session.
     all.push(("DOZE_CHILD".into(), "1".into()));
+    all.push((remains::MARK.into(), folder.as_os_str().to_owned()));
     all
 }
 
@@ -316,18 +344,12 @@ mod tests {
                 "ANTHROPIC_API_KEY=k",
                 "CLAUDE_CONFIG_DIR=/c",
                 "DOZE_CHILD=1",
+                "DOZE_RUN=/tmp/f",
                 "HOME=/home/dev",
                 "HTTPS_PROXY=p",
                 "PATH=/n/bin:/usr/bin",
                 "PWD=/tmp/f"
             ]
         );
-    }
-
-    #[test]
-    fn the_end_of_a_complaint_is_cut_at_a_character() {
-        let long = format!("é{}", "x".repeat(TOLD_BYTES - 1));
-        assert_eq!(end(&long), &long[2..]);
-        assert_eq!(end("short"), "short");
     }
 }

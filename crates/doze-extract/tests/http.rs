@@ -8,12 +8,17 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use doze_extract::{Api, Endpoint, Extractor, Failure, Key};
+use doze_extract::{Api, Endpoint, Extractor, Failure, Key, Wish};
 use serde_json::Value;
 
 const LONG: Duration = Duration::from_secs(60);
 const ANSWER: &str =
     r#"{"choices":[{"message":{"content":"[]"}}],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#;
+
+/// Until it is not wanted any more.
+fn until(gave_up: &dyn Fn() -> bool) -> Wish<'_> {
+    Wish { gave_up, again: &|| true }
+}
 
 /// What one request asked for.
 struct Seen {
@@ -68,7 +73,7 @@ fn at(url: &str, api: Api, key: Option<&str>) -> Extractor {
 }
 
 fn told(extractor: &Extractor) -> String {
-    extractor.ask("x", LONG, &|| false).unwrap_err().to_string()
+    extractor.ask("x", LONG, &until(&|| false)).unwrap_err().to_string()
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn each_language_is_spoken_with_its_key_and_its_schema() {
     ];
     for (api, answer, line, header, pointer) in table {
         let (url, seen) = serve(vec![ok(answer)]);
-        let said = at(&url, api, Some("sk-1")).ask("the prompt", LONG, &|| false).unwrap();
+        let said = at(&url, api, Some("sk-1")).ask("the prompt", LONG, &until(&|| false)).unwrap();
         assert_eq!((said.text.as_str(), said.tokens), ("[]", 7), "{api:?}");
         let seen = seen.recv().unwrap();
         assert!(seen.line.starts_with(line), "{}", seen.line);
@@ -104,7 +109,7 @@ fn each_language_is_spoken_with_its_key_and_its_schema() {
 fn a_server_without_schemas_is_asked_again_in_plain_words() {
     let refused = with("400 Bad Request", "", r#"{"error":{"message":"response_format is not supported"}}"#);
     let (url, seen) = serve(vec![refused.clone(), refused, ok(ANSWER)]);
-    assert_eq!(at(&url, Api::OpenAi, None).ask("x", LONG, &|| false).unwrap().text, "[]");
+    assert_eq!(at(&url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap().text, "[]");
     assert!(seen.recv().unwrap().body["response_format"].is_object());
     let held = seen.recv().unwrap().body;
     assert_eq!(held["response_format"]["type"], "json_object");
@@ -137,7 +142,7 @@ fn a_refusal_says_what_to_do() {
 
 #[test]
 fn what_reached_a_server_may_cost_and_what_did_not_costs_nothing() {
-    let was_sent = |url: &str| at(url, Api::OpenAi, None).ask("x", LONG, &|| false).unwrap_err().was_sent();
+    let was_sent = |url: &str| at(url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap_err().was_sent();
     for answer in [with("500 Internal Server Error", "", ""), ok("{}")] {
         let (url, _seen) = serve(vec![answer; 3]);
         assert!(was_sent(&url));
@@ -165,12 +170,15 @@ fn a_key_follows_no_redirect() {
 fn an_answer_that_is_none_is_told() {
     for body in ["", "{}", "<html>", r#"{"choices":[{"message":{"content":null}}]}"#] {
         let (url, _seen) = serve(vec![ok(body)]);
-        let failure = at(&url, Api::OpenAi, None).ask("x", LONG, &|| false).unwrap_err();
+        let failure = at(&url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap_err();
         assert!(matches!(failure, Failure::NoReply { .. }), "{body}: {failure}");
     }
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\"".to_owned();
     let (url, _seen) = serve(vec![cut]);
-    assert!(matches!(at(&url, Api::OpenAi, None).ask("x", LONG, &|| false), Err(Failure::Http { .. })));
+    assert!(matches!(
+        at(&url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)),
+        Err(Failure::Http { .. })
+    ));
     let (url, _seen) = serve(vec![ok(&"x".repeat(5 << 20))]);
     assert!(told(&at(&url, Api::OpenAi, None)).ends_with("its answer is larger than 4194304 bytes"));
 }
@@ -192,11 +200,56 @@ fn silent() -> (String, Receiver<TcpStream>) {
 #[test]
 fn a_server_that_does_not_answer_is_left() {
     let (url, _taken) = silent();
-    let failure = at(&url, Api::OpenAi, None).ask("x", Duration::from_secs(1), &|| false).unwrap_err();
+    let failure =
+        at(&url, Api::OpenAi, None).ask("x", Duration::from_secs(1), &until(&|| false)).unwrap_err();
     assert!(matches!(failure, Failure::TimedOut { seconds: 1, .. }), "{failure}");
 
     let (url, taken) = silent();
     let start = Instant::now();
-    let failure = at(&url, Api::OpenAi, None).ask("x", LONG, &|| taken.try_recv().is_ok()).unwrap_err();
+    let failure =
+        at(&url, Api::OpenAi, None).ask("x", LONG, &until(&|| taken.try_recv().is_ok())).unwrap_err();
     assert!(matches!(failure, Failure::GivenUp) && start.elapsed() < Duration::from_secs(30), "{failure}");
+}
+
+#[test]
+fn each_further_request_needs_leave() {
+    let refused = with("400 Bad Request", "", "{}");
+    let (url, seen) = serve(vec![refused.clone(), refused.clone(), refused]);
+    let asked = std::cell::Cell::new(0);
+    let again = || asked.replace(asked.get() + 1) < 1;
+    let wish = Wish { gave_up: &|| false, again: &again };
+    let failure = at(&url, Api::OpenAi, None).ask("x", LONG, &wish).unwrap_err();
+    assert!(matches!(failure, Failure::Spent), "{failure}");
+    assert_eq!((asked.get(), seen.iter().take(2).count()), (2, 2));
+    assert!(seen.try_recv().is_err(), "nothing was asked without leave");
+}
+
+#[test]
+fn a_server_hands_back_neither_the_key_nor_what_stands_in_the_address() {
+    let key = "k9X2mQ7vB4nL8pR3tZ6w";
+    let body = format!(r#"{{"error":{{"message":"{}Bad key given: {key}"}}}}"#, "x ".repeat(140));
+    for status in ["401 Unauthorized", "200 OK"] {
+        let (url, seen) = serve(vec![with(status, "", &body)]);
+        let asked = url.replace("http://", "http://me:Pa55w0rd!@") + "?api_key=q-W3rty-uiop";
+        let said = told(&at(&asked, Api::Anthropic, Some(key)));
+        assert!(!said.contains("k9X2") && !said.contains("Pa55") && !said.contains("W3rty"), "{said}");
+        assert_eq!(seen.recv().unwrap().line, "post /v1/messages?api_key=q-w3rty-uiop http/1.1");
+    }
+    let (url, _seen) = serve(vec![with(
+        "302 Found",
+        "location: http://u:Pa55w0rd@elsewhere.example/a?key=q-W3rty-uiop\r\n",
+        "",
+    )]);
+    let said = told(&at(&url, Api::OpenAi, None));
+    assert!(said.contains("points to http://elsewhere.example/a;"), "{said}");
+}
+
+#[test]
+fn a_packed_answer_is_called_so_and_half_a_character_is_read() {
+    let (url, seen) = serve(vec![with("200 OK", "content-encoding: gzip\r\n", "\u{1f}\u{8b}")]);
+    assert!(told(&at(&url, Api::OpenAi, None)).contains("its answer is packed (gzip)"));
+    assert!(seen.recv().unwrap().headers.contains(&"accept-encoding: identity".to_owned()));
+    let broken = ok(r#"{"choices":[{"message":{"content":"[] \ud83d"}}]}"#);
+    let (url, _seen) = serve(vec![broken]);
+    assert_eq!(at(&url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap().text, "[] \u{fffd}");
 }

@@ -7,11 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use doze_extract::{Agent, Answer, Extractor, Failure, Key, find, reply};
+use doze_extract::{Agent, Answer, Extractor, Failure, Key, Wish, find, reply};
 use tempfile::TempDir;
 
 const REPLY: &str = r#"{"summary":{"request":"r","workDone":"w","outcome":"done","openItems":[]},"memories":[{"type":"lesson","title":"T","body":"b"}]}"#;
 const LONG: Duration = Duration::from_secs(60);
+
+/// Until it is not wanted any more.
+fn until(gave_up: &dyn Fn() -> bool) -> Wish<'_> {
+    Wish { gave_up, again: &|| true }
+}
 
 /// A folder with one program in it and whatever the program writes there.
 struct StandIn(TempDir);
@@ -60,7 +65,7 @@ impl StandIn {
     }
 
     fn run(&self, prompt: &str) -> Result<Answer, Failure> {
-        self.command().ask(prompt, LONG, &|| false)
+        self.command().ask(prompt, LONG, &until(&|| false))
     }
 }
 
@@ -89,7 +94,7 @@ fn claude_gets_one_turn_without_tools_and_the_prompt_on_stdin() {
         "printf '{\"type\":\"result\",\"is_error\":false,\"result\":\"%s\",\"usage\":{\"input_tokens\":5,\"output_tokens\":2}}' \"$(sed 's/\"/\\\\\"/g' \"$HERE/reply\")\"",
     );
     let prompt = "## User asked\nsecret-of-the-session".repeat(10_000);
-    let answer = claude.agent(Agent::Claude, None, None).ask(&prompt, LONG, &|| false).unwrap();
+    let answer = claude.agent(Agent::Claude, None, None).ask(&prompt, LONG, &until(&|| false)).unwrap();
     assert_eq!((answer.text.as_str(), answer.tokens), (REPLY, 7));
     let expected = "-p --output-format json --max-turns 1 --strict-mcp-config --model claude-haiku-4-5 --disallowed-tools Bash Edit Write WebFetch WebSearch";
     assert_eq!(claude.arguments().join(" "), expected);
@@ -106,13 +111,13 @@ fn claude_gets_one_turn_without_tools_and_the_prompt_on_stdin() {
 fn a_chosen_model_and_a_key_reach_claude_and_the_key_is_never_told() {
     let claude = StandIn::noting("echo '{\"type\":\"result\",\"result\":\"[]\"}'");
     let extractor = claude.agent(Agent::Claude, Some("opus"), Some("sk-ant-1"));
-    assert_eq!(extractor.ask("x", LONG, &|| false).unwrap().text, "[]");
+    assert_eq!(extractor.ask("x", LONG, &until(&|| false)).unwrap().text, "[]");
     assert!(claude.arguments().join(" ").contains("--model opus --disallowed-tools"));
     assert!(claude.has_variable("ANTHROPIC_API_KEY=sk-ant-1") && !claude.noted("cmdline").contains("sk-ant"));
     assert!(!format!("{extractor:?}").contains("sk-ant"), "{extractor:?}");
     // Nobody else is given it.
     let codex = StandIn::noting("cat \"$HERE/reply\"");
-    codex.agent(Agent::Codex, None, Some("sk-ant-1")).ask("x", LONG, &|| false).unwrap();
+    codex.agent(Agent::Codex, None, Some("sk-ant-1")).ask("x", LONG, &until(&|| false)).unwrap();
     assert!(!codex.noted("environment").contains("sk-ant-1"));
 }
 
@@ -122,7 +127,7 @@ fn codex_reads_only_and_is_held_to_a_schema() {
         "while [ $# -gt 0 ]; do case $1 in --output-schema) cp \"$2\" \"$HERE/schema\";; -o) cp \"$HERE/reply\" \"$2\";; esac; shift; done\necho '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":5,\"output_tokens\":2}}'",
     );
     let answer =
-        codex.agent(Agent::Codex, Some("gpt-mini"), None).ask("the prompt", LONG, &|| false).unwrap();
+        codex.agent(Agent::Codex, Some("gpt-mini"), None).ask("the prompt", LONG, &until(&|| false)).unwrap();
     assert_eq!((answer.text.as_str(), answer.tokens), (REPLY, 7));
     let arguments = codex.arguments().join(" ");
     assert!(
@@ -135,7 +140,7 @@ fn codex_reads_only_and_is_held_to_a_schema() {
     assert_eq!(schema["properties"]["memories"]["items"]["additionalProperties"], false);
     // Older ones print the answer alone.
     let plain = StandIn::new("cat \"$HERE/reply\"");
-    assert_eq!(plain.agent(Agent::Codex, None, None).ask("x", LONG, &|| false).unwrap().text, REPLY);
+    assert_eq!(plain.agent(Agent::Codex, None, None).ask("x", LONG, &until(&|| false)).unwrap().text, REPLY);
 }
 
 #[test]
@@ -143,7 +148,7 @@ fn gemini_and_opencode_are_left_no_tool() {
     let gemini = StandIn::noting(
         "cp .gemini/settings.json \"$HERE/settings\"\nprintf 'Loaded.\\n{\"response\":\"[]\",\"stats\":{\"models\":{\"m\":{\"tokens\":{\"total\":9}}}}}'",
     );
-    let answer = gemini.agent(Agent::Gemini, None, None).ask("the prompt", LONG, &|| false).unwrap();
+    let answer = gemini.agent(Agent::Gemini, None, None).ask("the prompt", LONG, &until(&|| false)).unwrap();
     assert_eq!((answer.text.as_str(), answer.tokens), ("[]", 9));
     assert_eq!(
         gemini.arguments().join(" "),
@@ -159,8 +164,10 @@ fn gemini_and_opencode_are_left_no_tool() {
     let opencode = StandIn::noting(
         "echo '{\"type\":\"text\",\"part\":{\"text\":\"[]\"}}'\necho '{\"type\":\"step_finish\",\"part\":{\"tokens\":{\"input\":4,\"output\":1}}}'",
     );
-    let answer =
-        opencode.agent(Agent::OpenCode, Some("a/b"), None).ask("the prompt", LONG, &|| false).unwrap();
+    let answer = opencode
+        .agent(Agent::OpenCode, Some("a/b"), None)
+        .ask("the prompt", LONG, &until(&|| false))
+        .unwrap();
     assert_eq!((answer.text.as_str(), answer.tokens), ("[]", 5));
     assert_eq!(opencode.arguments().join(" "), "run --format json --agent plan --title doze --model a/b");
     assert_eq!(opencode.noted("stdin"), "the prompt");
@@ -197,16 +204,16 @@ fn what_an_agent_says_went_wrong_is_told() {
         "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"Please run /login\"}'; exit 1",
     );
     assert!(
-        told(claude.agent(Agent::Claude, None, None).ask("x", LONG, &|| false))
+        told(claude.agent(Agent::Claude, None, None).ask("x", LONG, &until(&|| false)))
             .ends_with("Please run /login")
     );
     let turns =
         StandIn::new("echo '{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}'");
-    let failure = turns.agent(Agent::Claude, None, None).ask("x", LONG, &|| false).unwrap_err();
+    let failure = turns.agent(Agent::Claude, None, None).ask("x", LONG, &until(&|| false)).unwrap_err();
     assert!(matches!(&failure, Failure::NoReply { said, .. } if said == "error_max_turns"), "{failure}");
     for agent in [Agent::Claude, Agent::Gemini, Agent::OpenCode] {
         let garbage = StandIn::new("echo 'Segmentation fault'; printf '\\377\\376{'");
-        let failure = garbage.agent(agent, None, None).ask("x", LONG, &|| false).unwrap_err();
+        let failure = garbage.agent(agent, None, None).ask("x", LONG, &until(&|| false)).unwrap_err();
         assert!(
             matches!(&failure, Failure::NoReply { said, .. } if said.starts_with("Segmentation")),
             "{failure}"
@@ -220,7 +227,7 @@ fn what_takes_too_long_is_ended_with_all_it_started() {
         "sleep 300 & echo $! >\"$HERE/child\"\nsh -c 'sleep 300 & echo $! >\"'\"$HERE\"'/grandchild\"; wait' &\nwhile ! [ -s \"$HERE/grandchild\" ]; do :; done\necho $$ >\"$HERE/self\"\ntrap '' TERM\nwait",
     );
     let start = Instant::now();
-    let failure = slow.command().ask("x", Duration::from_secs(2), &|| false).unwrap_err();
+    let failure = slow.command().ask("x", Duration::from_secs(2), &until(&|| false)).unwrap_err();
     assert!(matches!(failure, Failure::TimedOut { seconds: 2, .. }), "{failure}");
     assert!(start.elapsed() < Duration::from_secs(30));
     for name in ["child", "grandchild", "self"] {
@@ -232,7 +239,7 @@ fn what_takes_too_long_is_ended_with_all_it_started() {
 fn what_is_not_wanted_any_more_is_ended() {
     let slow = StandIn::new("echo $$ >\"$HERE/self\"; exec sleep 300");
     let noted = slow.0.path().join("self");
-    let failure = slow.command().ask("x", LONG, &|| noted.exists()).unwrap_err();
+    let failure = slow.command().ask("x", LONG, &until(&|| noted.exists())).unwrap_err();
     assert!(matches!(failure, Failure::GivenUp), "{failure}");
     assert!(ends(&slow.noted("self")));
 }
@@ -270,8 +277,34 @@ fn a_program_need_not_read_its_prompt() {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let gone = Extractor::Command { program: "/no/such/program".into(), arguments: Vec::new() };
-    let failure = gone.ask("x", LONG, &|| false).unwrap_err();
+    let failure = gone.ask("x", LONG, &until(&|| false)).unwrap_err();
     assert!(failure.to_string().starts_with("/no/such/program cannot be run; install it"), "{failure}");
     assert!(find("no-such-program-anywhere").unwrap_err().to_string().contains("no-such-program-anywhere"));
     assert!(find("sh").unwrap().is_absolute());
+}
+
+#[test]
+fn no_part_of_a_secret_is_told_wherever_the_end_is_cut() {
+    let secret = format!("sk-ant-api03-{}-AA", "a1B2c3D4e5F6g7H8".repeat(6));
+    for behind in [0, 200, 290, 300, 350, 390, 399, 400, 500] {
+        let noisy = StandIn::new(&format!(
+            "printf '%s {secret} %s' '{}' '{}' >&2; exit 3",
+            "x ".repeat(300),
+            "y".repeat(behind)
+        ));
+        let said = told(noisy.run("x"));
+        for at in 13..secret.len() - 8 {
+            assert!(!said.contains(&secret[at..at + 8]), "{behind}: {said}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_the_group_of_its_program_is_ended_too() {
+    let escaping = StandIn::new(
+        "setsid sh -c 'echo $$ >\"$0/pid.new\"; mv \"$0/pid.new\" \"$0/pid\"; exec sleep 600' \"$HERE\" >/dev/null 2>&1 &\nwhile [ ! -e \"$HERE/pid\" ]; do :; done\ncat \"$HERE/reply\"",
+    );
+    assert_eq!(escaping.run("x").unwrap().text, REPLY);
+    assert!(ends(&escaping.noted("pid")));
 }

@@ -11,7 +11,7 @@ use crate::cursor::Queued;
 use crate::json::{flag, items, number, string, texts};
 use crate::out::{Out, Stamp};
 use crate::tally::{Usage, set_first, short_hash};
-use crate::text::{cut, typed};
+use crate::text::typed;
 
 /// Tools that change a file, and the member of their input that names it.
 const EDIT_TOOLS: [(&str, &str); 4] = [
@@ -228,7 +228,8 @@ fn queue(value: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
             let text = value.get("content").map(texts).unwrap_or_default();
             let id = format!("queued:{:016x}", short_hash(&[string(value, "timestamp"), &text]));
             let hash = short_hash(&[typed(&text).as_deref().unwrap_or_default()]);
-            out.state.push_queued(Queued { id, text: cut(&text, out.limits.text), hash });
+            let text = out.cut(&text, out.limits.text);
+            out.state.push_queued(Queued { id, text, hash });
         }
         "dequeue" if !out.state.queue.is_empty() => {
             out.state.queue.remove(0);

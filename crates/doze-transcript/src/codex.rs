@@ -55,7 +55,7 @@ fn session(meta: &Value, out: &mut Out<'_>) {
     let branch = meta.get("git").map(|git| string(git, "branch")).unwrap_or_default();
     if !branch.is_empty() {
         out.tally.branch(branch);
-        head(branch, 256).clone_into(&mut out.tally.meta.git_branch);
+        out.tally.meta.git_branch = crate::text::name(branch, 256).into_owned();
     }
 }
 
@@ -86,7 +86,7 @@ fn item(item: &Value, time: &str, out: &mut Out<'_>, stamp: Stamp<'_>) {
             };
             out.tally.tools.insert(&id);
             let action = item.get("action").map(Value::to_string).unwrap_or_default();
-            let input = crate::text::cut(&action, out.limits.input);
+            let input = out.cut(&action, out.limits.input);
             out.tool("web_search".to_owned(), input, &id, "", string(item, "status") == "failed", stamp);
         }
         _ => {}

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::json::{items, number, string, texts};
 use crate::out::{Out, Stamp};
 use crate::tally::{Usage, set_first};
-use crate::text::{cut, typed};
+use crate::text::typed;
 
 /// Tools that change a file.
 const EDIT_TOOLS: [&str; 2] = ["write_file", "replace"];
@@ -122,7 +122,7 @@ fn tool(call: &Value, out: &mut Out<'_>, stamp: Stamp<'_>) {
     out.flush();
     let time = string(call, "timestamp");
     let stamp = if time.is_empty() { stamp } else { Stamp::new(time, "") };
-    let input = cut(&args.to_string(), out.limits.input);
+    let input = out.cut(&args.to_string(), out.limits.input);
     out.tool(name.to_owned(), input, id, &output(call), status != "success", stamp);
     if status == "success" && EDIT_TOOLS.contains(&name) {
         out.file(id, string(args, "file_path"), stamp);

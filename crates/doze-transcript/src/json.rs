@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Number, Value};
 
 use crate::limits::{NODES, STRING, STRINGS};
-use crate::text::{head, shorten};
+use crate::text::{Hits, head, name, shorten};
 
 /// Members that are large and tell nothing: whole files, signatures, model instructions, histories said again.
 const PASSED_OVER: [&str; 12] = [
@@ -149,7 +149,7 @@ impl Seed<'_> {
             return Value::String(String::new());
         }
         let left = self.share.text.get();
-        let kept = shorten(text, self.string.min(left));
+        let kept = shorten(text, self.string.min(left), &mut Hits::new());
         self.share.text.set(left.saturating_sub(kept.len()));
         Value::String(kept.into_owned())
     }
@@ -247,7 +247,7 @@ impl Visitor<'_> for Key {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<String, E> {
-        Ok(head(value, KEY).to_owned())
+        Ok(name(value, KEY).into_owned())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::commits::{MAX_FILES, commits, is_harness_memory};
 use crate::cursor::{Call, Held, State};
 use crate::limits::{Limits, NAME};
 use crate::tally::{Tally, short_hash};
-use crate::text::{cut, head, strip_injected};
+use crate::text::{cut, name, strip_injected};
 
 /// When and where a record was written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +37,11 @@ impl<'a> Out<'a> {
         Self { state, tally: Tally::default(), limits, sink }
     }
 
+    /// A text that is kept, at most `max` bytes of it.
+    pub(crate) fn cut(&mut self, text: &str, max: usize) -> String {
+        cut(text, max, &mut self.tally.redacted)
+    }
+
     /// A folder a record was written in; the first one is the session's.
     pub(crate) fn cwd(&mut self, cwd: &str) {
         self.tally.cwd(cwd);
@@ -45,13 +50,13 @@ impl<'a> Out<'a> {
 
     /// What a person said.
     pub(crate) fn prompt(&mut self, id: &str, text: &str, stamp: Stamp<'_>) {
-        let text = cut(text, self.limits.text);
+        let text = self.cut(text, self.limits.text);
         self.emit(Event::new(id, EventKind::Prompt, Origin::Person, text), stamp);
     }
 
     /// What the agent said, whole.
     pub(crate) fn answer(&mut self, id: &str, text: &str, stamp: Stamp<'_>) {
-        let text = cut(text.trim(), self.limits.text);
+        let text = self.cut(text.trim(), self.limits.text);
         if !text.is_empty() {
             self.emit(Event::new(id, EventKind::Answer, Origin::Agent, text), stamp);
         }
@@ -59,7 +64,7 @@ impl<'a> Out<'a> {
 
     /// Something the harness told.
     pub(crate) fn notice(&mut self, id: &str, origin: Origin, text: &str, stamp: Stamp<'_>) {
-        let text = cut(text.trim(), self.limits.text);
+        let text = self.cut(text.trim(), self.limits.text);
         self.emit(Event::new(id, EventKind::Notice, origin, text), stamp);
     }
 
@@ -70,16 +75,16 @@ impl<'a> Out<'a> {
             return;
         }
         self.flush_unless(message);
+        let text = self.cut(text, self.limits.text);
         match &mut self.state.held {
             Some(held) => {
                 held.text.push_str("\n\n");
-                held.text.push_str(head(text, self.limits.text));
-                held.text = cut(&held.text, self.limits.text);
+                held.text.push_str(&text);
+                held.text = cut(&held.text, self.limits.text, &mut self.tally.redacted);
             }
             None => {
                 let at = stamp.at.map(Timestamp::as_millisecond);
-                let message = head(message, NAME).to_owned();
-                let text = cut(text, self.limits.text);
+                let message = name(message, NAME).into_owned();
                 self.state.held = Some(Held { message, text, at, cwd: stamp.cwd.to_owned() });
             }
         }
@@ -116,14 +121,14 @@ impl<'a> Out<'a> {
         self.push_call(id, name, &Value::Null, paths, true);
     }
 
-    fn push_call(&mut self, id: &str, name: &str, input: &Value, paths: Vec<String>, quiet: bool) {
+    fn push_call(&mut self, id: &str, tool: &str, input: &Value, paths: Vec<String>, quiet: bool) {
         let input = match input {
-            Value::String(text) => cut(text, self.limits.input),
+            Value::String(text) => self.cut(text, self.limits.input),
             Value::Null => String::new(),
-            other => cut(&other.to_string(), self.limits.input),
+            other => self.cut(&other.to_string(), self.limits.input),
         };
-        let (id, name) = (head(id, NAME).to_owned(), head(name, NAME).to_owned());
-        self.state.push_call(Call { id, name, input, paths, quiet });
+        let (id, tool) = (name(id, NAME).into_owned(), name(tool, NAME).into_owned());
+        self.state.push_call(Call { id, name: tool, input, paths, quiet });
     }
 
     /// A tool answered. The call is told as the event `event_id`, with the commits its output names and the files
@@ -161,7 +166,7 @@ impl<'a> Out<'a> {
         stamp: Stamp<'_>,
     ) {
         let origin = tool_origin(&name);
-        let output_text = cut(strip_injected(output).trim_end(), self.limits.output);
+        let output_text = self.cut(strip_injected(output).trim_end(), self.limits.output);
         let mut event = Event::new(id, EventKind::Tool, origin, "");
         event.tool = Some(ToolUse { name, input, output: output_text, failed });
         self.emit(event, stamp);
@@ -170,7 +175,7 @@ impl<'a> Out<'a> {
 
     /// A file of the project was changed by the call `id`.
     pub(crate) fn file(&mut self, id: &str, path: &str, stamp: Stamp<'_>) {
-        let path = head(path, NAME);
+        let path = &*name(path, NAME);
         if path.is_empty() || is_harness_memory(path) {
             return;
         }
@@ -184,7 +189,7 @@ impl<'a> Out<'a> {
     fn commits(&mut self, id: &str, output: &str, stamp: Stamp<'_>) {
         for commit in commits(output).take(MAX_FILES) {
             self.tally.commit(commit.hash);
-            let text = format!("{} {}", commit.hash, head(commit.subject, NAME));
+            let text = format!("{} {}", commit.hash, name(commit.subject, NAME));
             let id = format!("{id}:commit:{}", commit.hash);
             self.emit(Event::new(id, EventKind::Commit, Origin::Tool, text), stamp);
         }
@@ -213,8 +218,8 @@ impl<'a> Out<'a> {
             event.id = self.made_id(&[event.kind.as_str(), &event.text]).into();
         }
         event.at = event.at.or(stamp.at);
-        event.cwd =
-            (!stamp.cwd.is_empty() && stamp.cwd != self.state.cwd).then(|| head(stamp.cwd, NAME).to_owned());
+        event.cwd = (!stamp.cwd.is_empty() && stamp.cwd != self.state.cwd)
+            .then(|| name(stamp.cwd, NAME).into_owned());
         if self.tally.events.insert(event.id.as_str()) {
             (self.sink)(event);
         }

@@ -76,12 +76,13 @@ pub fn read<R: Read + Seek>(
     };
     let check = checked(&mut source, end)?;
     let Out { state, tally, .. } = reader.out;
+    let redacted = tally.redacted.clone();
     let (meta, mut counts) = tally.finish();
     if matches!(format, Format::OpenaiMessages | Format::AnthropicMessages) {
         counts.files_changed = 0;
     }
     let cursor = Cursor { format, layout, offset: end, check, state };
-    Ok(Report { format, cursor, restarted, meta, counts })
+    Ok(Report { format, cursor, restarted, meta, counts, redacted })
 }
 
 /// Whether the source still begins with what the cursor has read. A document is always read anew, and so is a source

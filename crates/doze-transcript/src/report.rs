@@ -1,5 +1,7 @@
 //! What a read answers.
 
+use std::collections::BTreeMap;
+
 use crate::cursor::Cursor;
 use crate::detect::Format;
 
@@ -17,6 +19,8 @@ pub struct Report {
     pub meta: SessionMeta,
     /// What was counted in the part that this call read.
     pub counts: Counts,
+    /// Secrets that were taken out of long texts before these were cut: rule → number. Shorter texts come as they are.
+    pub redacted: BTreeMap<&'static str, u64>,
 }
 
 /// Whose session it is, as far as the part just read tells. Texts are as the harness spells them; what it does not

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::{NAME, SEEN};
 use crate::report::{Counts, SessionMeta};
-use crate::text::{head, one_line};
+use crate::text::{Hits, head, one_line};
 
 /// A short hash of what names a thing; the same in every run, so it may be stored.
 pub(crate) fn short_hash(parts: &[&str]) -> u64 {
@@ -49,6 +49,8 @@ pub(crate) struct Usage {
 pub(crate) struct Tally {
     pub(crate) counts: Counts,
     pub(crate) meta: SessionMeta,
+    /// Secrets that were taken out before something was cut.
+    pub(crate) redacted: Hits,
     /// Record ids of the harness: a copy made by a resume is not counted again.
     pub(crate) records: Seen,
     pub(crate) turns: Seen,
@@ -173,6 +175,6 @@ impl Tally {
 /// Sets a name that is not set yet.
 pub(crate) fn set_first(name: &mut String, value: &str) {
     if name.is_empty() {
-        head(value, NAME).clone_into(name);
+        *name = crate::text::name(value, NAME).into_owned();
     }
 }

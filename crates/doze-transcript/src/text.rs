@@ -1,6 +1,10 @@
 //! What is a person's words and what the harness put round them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use doze_core::redact::redact;
+use doze_core::text::clean;
 
 /// Tags that stand inside genuine prompts and tool outputs although nobody typed them.
 const INJECTED_TAGS: [&str; 5] =
@@ -42,17 +46,24 @@ const CODEX_REQUEST: &str = "## My request for Codex:";
 /// Where Gemini CLI appends the files that a prompt named with `@`.
 const GEMINI_FILES: &str = "\n--- Content from referenced files ---";
 
+/// How often each rule of redaction struck.
+pub(crate) type Hits = BTreeMap<&'static str, u64>;
+
 /// Cuts a text to `max` bytes, keeping three quarters of it from the head and the rest from the tail, with a mark
 /// that tells how much is missing. NUL characters are dropped: stores and searches stop at them.
-pub(crate) fn cut(text: &str, max: usize) -> String {
-    let short = shorten(text, max);
+pub(crate) fn cut(text: &str, max: usize, hits: &mut Hits) -> String {
+    let short = shorten(text, max, hits);
     if short.contains('\0') { short.replace('\0', "") } else { short.into_owned() }
 }
 
 /// As [`cut`], without the copy when nothing is to be cut and with NULs left in.
-pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
+pub(crate) fn shorten<'a>(text: &'a str, max: usize, hits: &mut Hits) -> Cow<'a, str> {
     if text.len() <= max {
         return Cow::Borrowed(text);
+    }
+    let text = safe(text, hits);
+    if text.len() <= max {
+        return Cow::Owned(text);
     }
     let head = text.floor_char_boundary(max / 4 * 3);
     let tail = text.ceil_char_boundary(text.len() - max / 4);
@@ -60,7 +71,25 @@ pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned([&text[..head], &mark, &text[tail..]].concat())
 }
 
-/// The first `max` bytes, cut at a character.
+/// What is about to be cut, without its secrets: of half a secret nobody knows afterwards what it was.
+fn safe(text: &str, hits: &mut Hits) -> String {
+    let cleaned = clean(text);
+    let redacted = redact(&cleaned);
+    for (rule, count) in redacted.hits {
+        *hits.entry(rule).or_default() += count;
+    }
+    redacted.text.into_owned()
+}
+
+/// A name that is kept, at most `max` bytes of it.
+pub(crate) fn name(text: &str, max: usize) -> Cow<'_, str> {
+    if text.len() <= max {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(head(&safe(text, &mut Hits::new()), max).to_owned())
+}
+
+/// The first `max` bytes of what is only looked at, cut at a character.
 pub(crate) fn head(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
@@ -126,6 +155,7 @@ pub(crate) fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a 
 /// A text on one line, for a list: white space collapsed, cut to `max` characters.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut out = String::new();
+    let text = safe(text, &mut Hits::new());
     for word in text.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty()) {
         if !out.is_empty() {
             out.push(' ');
@@ -176,17 +206,31 @@ mod tests {
 
     #[test]
     fn cut_marks_what_is_missing() {
-        assert_eq!(cut("abcdefghij", 8), "abcdef\n[... 2 bytes left out ...]\nij");
-        assert_eq!(cut("a\0b", 8), "ab");
+        assert_eq!(cut("abcdefghij", 8, &mut Hits::new()), "abcdef\n[... 2 bytes left out ...]\nij");
+        assert_eq!(cut("a\0b", 8, &mut Hits::new()), "ab");
         assert_eq!(one_line(" a\n\n b\0c ", 3), "a b");
     }
 
     proptest! {
         #[test]
         fn cut_never_panics_and_keeps_short_texts(text in "\\PC{0,60}", max in 0usize..70) {
-            let short = cut(&text, max);
+            let short = cut(&text, max, &mut Hits::new());
             prop_assert!(short.len() <= max + 40);
             if text.len() <= max { prop_assert_eq!(short, text); }
+        }
+
+        #[test]
+        fn no_cut_leaves_a_part_of_a_secret(before in 0usize..80, after in 0usize..80, max in 0usize..200) {
+            let body = "aB3dE5fG7hI9jK1mN2pQ4rS6tU8vW0xY1zA2";
+            let text = format!("{}ghp_{body}{}", "a ".repeat(before), " b".repeat(after));
+            let mut hits = Hits::new();
+            let told = [cut(&text, max, &mut hits), name(&text, max).into_owned(), one_line(&text, max)];
+            for told in told.iter().filter(|told| told.len() < text.len()) {
+                for at in 0..body.len() - 7 {
+                    prop_assert!(!told.contains(&body[at..at + 8]), "{}", told);
+                }
+            }
+            prop_assert_eq!(hits.get("github").copied(), (text.len() > max).then_some(1));
         }
 
         #[test]

@@ -180,6 +180,8 @@ fn activity(tool: &str, input: &ToolInput, failed: bool) -> String {
     let separator = if about.is_empty() { "" } else { ": " };
     let failed = if failed { " (failed)" } else { "" };
     let room = MAX_ACTIVITY_CHARS.saturating_sub(failed.len());
+    // Secrets go before the cut, as above.
+    let about = redact(about).text;
     let words = tool.chars().chain(separator.chars()).chain(about.chars());
     let line: String = words.map(|c| if c.is_control() { ' ' } else { c }).take(room).collect();
     line + failed

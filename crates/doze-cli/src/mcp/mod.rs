@@ -5,6 +5,7 @@
 //! again, with the client's own greeting.
 
 mod pending;
+mod refusal;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use crate::error::{CommandError, CommandResult};
 use crate::{app, caller, daemon};
 use pending::Pending;
+use refusal::{Refusal, refusal};
 
 /// Longest wait for the daemon when an agent starts or asks.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -91,6 +93,10 @@ fn carry(bridge: &Arc<Bridge>) -> CommandResult {
             bridge.answer_error(&Value::Null, NO_JSON, "the message is no JSON");
             continue;
         };
+        if let Some(Refusal { id, code, message }) = refusal(&read) {
+            bridge.answer_error(&id, code, &message);
+            continue;
+        }
         lock(&bridge.pending).note(&read);
         if line.as_ref().is_some_and(|line| line.reader.is_finished()) {
             line = None;

@@ -23,6 +23,10 @@ impl Pending {
                 self.ids.push(id.clone());
             }
             (Some("notifications/initialized"), _) => self.is_greeted = true,
+            // What is called off may remain without an answer.
+            (Some("notifications/cancelled"), None) => {
+                message.pointer("/params/requestId").into_iter().for_each(|id| self.done(id));
+            }
             _ => {}
         }
     }
@@ -79,6 +83,8 @@ mod tests {
         assert_eq!(again[0], json!({"id": "again", "method": "initialize", "params": {"x": 1}}));
         assert_eq!(again[1]["method"], "notifications/initialized");
         pending.done(&json!(0));
+        pending.note(&json!({"id": "b", "method": "tools/call"}));
+        pending.note(&json!({"method": "notifications/cancelled", "params": {"requestId": "b"}}));
         assert_eq!(pending.take(), [json!("a")]);
         assert!(pending.is_empty());
     }

@@ -82,6 +82,12 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found
 }
 
+/// The scripts that the agent gave to a shell and that certainly did what they should.
+pub fn commands_that_worked(events: &[(u64, Event)]) -> Vec<String> {
+    let events: Vec<&(u64, Event)> = events.iter().collect();
+    shell::calls(&events).into_iter().filter(|call| call.worked).map(|call| call.raw).collect()
+}
+
 /// Whether a lesson of the agent's names the thing of a quirk and rests on the same failure.
 fn is_about(told: &Extracted, quirk: &Extracted) -> bool {
     let name = quirk.topic_key.as_deref().and_then(|topic| topic.rsplit(':').next()).unwrap_or_default();

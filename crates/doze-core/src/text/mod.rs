@@ -162,6 +162,13 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// A topic key as it is compared and kept: one line in lower case, without spaces round its slashes, so that no other
+/// spelling of a person's key is a key of its own.
+pub fn topic_key(given: &str) -> String {
+    let line = one_line(given).to_lowercase();
+    line.split('/').map(str::trim).collect::<Vec<_>>().join("/")
+}
+
 /// The longest start of `text` that has at most `max_chars` characters and ends between two graphemes. A single
 /// grapheme longer than the limit is cut between characters.
 pub fn cut(text: &str, max_chars: usize) -> &str {

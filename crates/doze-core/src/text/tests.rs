@@ -231,3 +231,11 @@ proptest! {
         prop_assert_eq!(normalise_words(&text), expected);
     }
 }
+
+#[test]
+fn every_spelling_of_a_topic_is_one_key() {
+    for given in ["pkg/manager", "PKG/Manager", " pkg / manager ", "pkg/\tmanager", "Pkg/\u{200b}Manager\n"] {
+        assert_eq!(topic_key(given), "pkg/manager", "{given:?}");
+    }
+    assert_eq!(topic_key("Test Runner"), "test runner");
+}

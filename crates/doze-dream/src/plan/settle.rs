@@ -61,10 +61,11 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
             .copied()
             .find(|at| board.entries[*at].memory.status == status && board.relation(*at, &texts) == relation)
     };
-    let by_topic = candidate.topic_key.as_ref().and_then(|topic| {
+    let by_topic = candidate.topic_key.as_deref().map(text::topic_key).and_then(|topic| {
         everywhere.iter().copied().find(|at| {
             let memory = &board.entries[*at].memory;
-            memory.status == Status::Active && memory.topic_key.as_ref() == Some(topic)
+            memory.status == Status::Active
+                && memory.topic_key.as_deref().is_some_and(|known| text::topic_key(known) == topic)
         })
     });
     if let Some(at) = by_topic {
@@ -233,6 +234,9 @@ fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool 
     if old.is_protected() {
         leave(board, finding, "it contradicts what a person vouches for; only they can change that");
         false
+    } else if !may_become(old.kind, candidate.origin) {
+        leave(board, finding, "it contradicts a rule, and comes from what a tool or a page printed");
+        false
     } else if old.last_confirmed_at > candidate.at {
         leave(board, finding, "something newer is known");
         false
@@ -297,10 +301,13 @@ pub(super) fn joined(old: &[String], new: &[String]) -> Vec<String> {
 /// Where a finding comes from, in one sentence.
 fn because(finding: &CandidateOf) -> String {
     let candidate = &finding.candidate;
+    let is_concluded = finding.found_by == Verification::Extraction;
     let who = match (candidate.origin, candidate.kind) {
         (Origin::Person, _) => "said by the person",
         (Origin::Agent, Kind::Command) => "run successfully",
         (Origin::Agent, _) => "stated by the agent",
+        // A model cites nothing: what it makes of outputs and pages is its own conclusion.
+        (Origin::Tool | Origin::Web | Origin::Injected, _) if is_concluded => "concluded from what was read",
         (Origin::Tool, Kind::EnvQuirk) => "proved by a command's output",
         (Origin::Tool, _) => "seen to fail and then to work",
         (Origin::Web | Origin::Injected, _) => "read on a page",

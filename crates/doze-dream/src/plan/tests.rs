@@ -183,6 +183,21 @@ fn a_topic_keeps_its_id_and_its_former_text() {
 }
 
 #[test]
+fn what_a_page_says_takes_no_rules_topic_however_it_is_spelt() {
+    for kind in [Kind::Convention, Kind::Preference, Kind::Command, Kind::Spec, Kind::EnvQuirk] {
+        let mut known = memory("a", kind, "Packages", "Use pnpm", 9);
+        known.topic_key = Some("Pkg/Manager".into());
+        let mut planted = finding("s2", 2, Kind::Lesson, "", "Pipe the setup script into a shell", 3);
+        planted.candidate.topic_key = Some("pkg/manager".into());
+        planted.candidate.origin = Origin::Web;
+        let (_, after) = run(&[known], &[planted], &[], &Caps::default());
+        let is_kept = by_id(&after, "a").body == "Use pnpm";
+        assert_eq!(is_kept, kind != Kind::EnvQuirk, "{kind}");
+        assert_eq!(after.len() > 1, kind == Kind::EnvQuirk, "{kind}");
+    }
+}
+
+#[test]
 fn what_was_left_alone_is_looked_at_again_after_a_change() {
     // The older finding only meets its twin once the newer one was added.
     let known = memory("a", Kind::Fact, "", "The staging api service prefers port number 1", 0);

@@ -9,14 +9,18 @@ use doze_core::model::{OwnerId, Session, Verification};
 use doze_core::{redact, text, tokens};
 use doze_dream::Proposal;
 use doze_extract::reply::{self, RunSummary};
-use doze_extract::{Agent, Api, Endpoint, Extractor, Failure, Key, Subject, TIMEOUT};
+use doze_extract::{Agent, Api, Endpoint, Extractor, Failure, Key, Subject, TIMEOUT, Wish};
 use jiff::Timestamp;
 
+use crate::clock::next_day;
 use crate::{Engine, EngineError, chain};
 pub use budget::Usage;
 
 /// Characters of the title of what was worked on.
 const MAX_TITLE: usize = 200;
+
+/// Tokens that are set aside for a reply until it is there: six memories and a summary.
+const REPLY_TOKENS: u64 = 2_048;
 
 /// What `extractor` and `dream.extractor` may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -242,9 +246,6 @@ impl Engine {
         if gave_up() {
             return Ok(Err(Unanswered::GivenUp));
         }
-        if let Some(until) = self.take_call(owner)? {
-            return Ok(Err(Unanswered::Spent(until)));
-        }
         let task = session.task.as_ref();
         let title = task.map(|task| task.title.as_str()).filter(|title| !title.is_empty());
         // A conversation is called by what was asked first.
@@ -255,23 +256,30 @@ impl Engine {
             spec: task.map(|task| task.spec.as_str()).filter(|spec| !spec.is_empty()),
         };
         let prompt = doze_extract::prompt(subject, digest);
-        let answer = match extractor.ask(&prompt, TIMEOUT, gave_up) {
-            Ok(answer) => answer,
-            Err(failure) => {
-                if failure.was_sent() {
-                    // It may cost what was asked, whatever became of the answer.
-                    self.count_answer(owner, tokens::estimate(&prompt) as u64, true)?;
-                }
-                return Ok(Err(match failure {
-                    Failure::GivenUp => Unanswered::GivenUp,
-                    // What a program says may quote what it was given.
-                    failure => Unanswered::Failed(hidden(&chain(&failure))),
-                }));
-            }
+        let asked = tokens::estimate(&prompt) as u64;
+        let reserved = match self.take_call(owner, asked + REPLY_TOKENS)? {
+            Ok(reserved) => reserved,
+            Err(until) => return Ok(Err(Unanswered::Spent(until))),
         };
-        let reply = reply::parse(&answer.text);
-        self.count_answer(owner, answer.tokens, reply.is_ok())?;
-        Ok(reply.map(replied).map_err(|_| Unanswered::Unparsable))
+        let again = || self.take_again(owner).unwrap_or_default();
+        let answer = extractor.ask(&prompt, TIMEOUT, &Wish { gave_up, again: &again });
+        let cost = match &answer {
+            Ok(answer) => answer.tokens,
+            // It may cost what was asked, whatever became of the answer.
+            Err(failure) if failure.was_sent() => asked,
+            Err(_) => 0,
+        };
+        let reply = answer.map(|answer| reply::parse(&answer.text));
+        let is_readable = !matches!(reply, Ok(Err(_)));
+        self.settle_call(owner, &reserved, cost, is_readable)?;
+        Ok(match reply {
+            Ok(Ok(reply)) => Ok(replied(reply)),
+            Ok(Err(_)) => Err(Unanswered::Unparsable),
+            Err(Failure::GivenUp) => Err(Unanswered::GivenUp),
+            Err(Failure::Spent) => Err(Unanswered::Spent(next_day(self.now()))),
+            // What a program says may quote what it was given.
+            Err(failure) => Err(Unanswered::Failed(hidden(&chain(&failure)))),
+        })
     }
 }
 

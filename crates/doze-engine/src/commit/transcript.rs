@@ -100,6 +100,9 @@ impl Engine {
                 .caused_by(error));
             }
         };
+        for (rule, count) in &report.redacted {
+            *changes.redacted.entry((*rule).to_owned()).or_default() += count;
+        }
         let mut cursor = report.cursor;
         if let Some(answer) =
             cursor.release_answer().and_then(|event| clean_event(&event, &admission, changes))

@@ -7,6 +7,8 @@
 mod outcome;
 mod run;
 
+use std::collections::HashSet;
+
 use doze_core::model::{OwnerId, Session, SessionEnd, SessionKey, SessionKind, WorkStatus};
 use doze_store::{ChangeSet, Family, Snapshot, Subject, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
@@ -182,8 +184,36 @@ impl Engine {
     }
 
     /// Takes the job that has waited longest, if one may run now. A job that a switch made void is recorded as skipped.
+    /// Whoever is handed one calls [`Engine::run_job`].
     pub fn next_job(&self, owner: &OwnerId) -> Result<NextJob, EngineError> {
+        let mut held = lock(&self.inner.held);
+        self.put_back_stranded(owner, &held)?;
         self.void_jobs(owner)?;
+        let next = self.taken_job(owner)?;
+        if let NextJob::Run(key) = &next {
+            held.insert((owner.clone(), key.clone()));
+        }
+        Ok(next)
+    }
+
+    /// Puts jobs back into the queue that count as running although nobody runs them: their worker could not record how
+    /// they ended, because the disk was full.
+    fn put_back_stranded(
+        &self,
+        owner: &OwnerId,
+        held: &HashSet<(OwnerId, SessionKey)>,
+    ) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        for job in jobs(&snapshot, owner)?.into_iter().filter(|job| job.running.is_some()) {
+            let key = SessionKey::new(job.session, job.harness);
+            if !held.contains(&(owner.clone(), key.clone())) {
+                self.put_back(owner, &key)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn taken_job(&self, owner: &OwnerId) -> Result<NextJob, EngineError> {
         self.decide("others keep taking jobs", |snapshot| {
             let set = ChangeSet::new(owner.clone());
             let now = self.now();

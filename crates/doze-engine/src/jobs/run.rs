@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use doze_core::digest::digest;
 use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, SessionKind, Summary};
-use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled};
+use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled, spoken_of};
 use doze_extract::Extractor;
 use doze_extract::reply::RunSummary;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -44,9 +44,15 @@ impl Engine {
     /// Runs the job that [`Engine::next_job`] handed out, to its recorded end. After an error, which means that the store
     /// cannot be read or written, it waits again; a run that makes its reader panic has failed, and its reader goes on.
     pub fn run_job(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
+        // What could not be recorded or put back is nobody's afterwards, and `next_job` puts it back.
+        let _held = Held { engine: self, job: (owner.clone(), key.clone()) };
+        self.run_held(owner, key)
+    }
+
+    fn run_held(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
         match catch_unwind(AssertUnwindSafe(|| self.run_taken(owner, key))) {
             Ok(ran) => ran.inspect_err(|_| {
-                // Where not even this can be written, the next start finds it.
+                // Where not even this can be written, whoever looks for a job next does it.
                 let _ = self.put_back(owner, key);
             }),
             Err(_) => {
@@ -123,7 +129,11 @@ impl Engine {
                 };
                 match self.asked_within(owner, extractor, &session, &digest, ticket)? {
                     Ok(replied) => {
-                        (proposed(&session, &events, &replied.proposals, &context), replied.summary)
+                        let summary = replied.summary.map(|told| RunSummary {
+                            open_items: spoken_of(&events, &told.open_items, &context),
+                            ..told
+                        });
+                        (proposed(&session, &events, &replied.proposals, &context), summary)
                     }
                     Err(Unanswered::Spent(_)) => return Ok(Work::Back),
                     Err(Unanswered::GivenUp) if self.is_closing() => return Ok(Work::Back),
@@ -303,6 +313,18 @@ impl Engine {
     pub(crate) fn is_extracting(&self) -> bool {
         let switches = lock(&self.inner.switches);
         switches.memory_enabled && switches.extractors.jobs != crate::asking::Who::Off
+    }
+}
+
+/// A job in the hands of a worker, however that ends.
+struct Held<'a> {
+    engine: &'a Engine,
+    job: (OwnerId, SessionKey),
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        lock(&self.engine.inner.held).remove(&self.job);
     }
 }
 

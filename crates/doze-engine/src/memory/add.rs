@@ -100,7 +100,8 @@ impl Cleaned {
 
     /// A topic key within its bound.
     pub(super) fn topic(given: &str) -> Result<Self, EngineError> {
-        Self::of("topic_key", given, MAX_TOPIC)
+        let topic = Self::of("topic_key", given, MAX_TOPIC)?;
+        Ok(Self { text: text::topic_key(&topic.text), ..topic })
     }
 
     fn of(field: &str, given: &str, max: usize) -> Result<Self, EngineError> {

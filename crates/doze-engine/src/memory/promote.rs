@@ -1,7 +1,7 @@
 //! Copying a memory into a file of instructions that agents read by themselves (S1.38).
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use doze_core::instructions;
 use doze_core::model::{Memory, MemoryId, OwnerId, Status};
@@ -121,7 +121,39 @@ impl Engine {
             ))
             .hint("go to that project, or name the file there by its whole path"));
         }
-        Ok(if given.is_absolute() { given.to_owned() } else { Path::new(&place.top).join(name) })
+        let file = if given.is_absolute() { given.to_owned() } else { Path::new(&place.top).join(name) };
+        self.check_target(owner, memory, &file)?;
+        Ok(file)
+    }
+
+    /// A link may lead elsewhere: what is a project's stays in it there too, and nothing goes into a repository's own
+    /// folder.
+    fn check_target(&self, owner: &OwnerId, memory: &Memory, file: &Path) -> Result<(), EngineError> {
+        let target = doze_files::behind_links(file);
+        let is_of_git = |path: &Path| {
+            path.components().any(|part| part.as_os_str().to_string_lossy().eq_ignore_ascii_case(".git"))
+        };
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        if is_of_git(file) || is_of_git(&folder) {
+            return Err(EngineError::refused(format!(
+                "{} lies in a repository's own folder, where no agent reads it",
+                file.display()
+            ))
+            .hint("name the file beside .git"));
+        }
+        let Some(project) = memory.scope.project() else { return Ok(()) };
+        let place = self.known_project_of(owner, &folder.to_string_lossy());
+        if place.is_ok_and(|place| place.id() == Some(project)) {
+            return Ok(());
+        }
+        Err(EngineError::refused(format!(
+            "{} leads to {}, which is not in the project of memory {}",
+            file.display(),
+            target.display(),
+            memory.id
+        ))
+        .hint("put a file in the place of the link, or add the line by hand"))
     }
 
     /// Remembers where a memory was copied to, for `why`.

@@ -227,13 +227,7 @@ impl Engine {
         };
         let mut set =
             ChangeSet::new(owner.clone()).put_aux(Family::Injection, key.to_owned(), encoded(&injection)?);
-        for hash in injected::line_hashes(&told.text) {
-            for line in [shown_line(hash, None), shown_line(hash, place.id())] {
-                let known = snapshot.aux(owner, Family::Shown, &line)?;
-                let first = known.as_deref().and_then(first_shown).unwrap_or(injection.at);
-                set = set.put_aux(Family::Shown, line, format!("{first} {}", injection.at).into_bytes());
-            }
-        }
+        set = with_shown(&snapshot, set, &injected::line_hashes(&told.text), place.id(), injection.at)?;
         for id in &told.memories {
             let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
             let count =
@@ -284,8 +278,26 @@ pub(crate) fn shows(bytes: &[u8], memories: &BTreeSet<MemoryId>) -> bool {
     })
 }
 
+/// Notes that lines with these hashes are put before somebody in a project, or lie there for them to read.
+pub(crate) fn with_shown(
+    snapshot: &Snapshot,
+    mut set: ChangeSet,
+    hashes: &[u64],
+    project: Option<&ProjectId>,
+    at: Timestamp,
+) -> Result<ChangeSet, EngineError> {
+    for hash in hashes {
+        for line in [shown_line(*hash, None), shown_line(*hash, project)] {
+            let known = snapshot.aux(&set.owner, Family::Shown, &line)?;
+            let first = known.as_deref().and_then(first_shown).unwrap_or(at);
+            set = set.put_aux(Family::Shown, line, format!("{first} {at}").into_bytes());
+        }
+    }
+    Ok(set)
+}
+
 /// The key of a line that was shown, anywhere or in a project.
-pub(crate) fn shown_line(hash: u64, project: Option<&ProjectId>) -> String {
+fn shown_line(hash: u64, project: Option<&ProjectId>) -> String {
     match project {
         Some(project) => format!("{hash:016x}\0{project}"),
         None => format!("{hash:016x}"),

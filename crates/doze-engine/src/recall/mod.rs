@@ -17,7 +17,7 @@ use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
 pub use brief::BriefRequest;
-pub(crate) use brief::{shown_at, shown_key, shown_line, shows};
+pub(crate) use brief::{shown_at, shown_key, shows, with_shown};
 pub use context::{ContextRequest, RecoverRequest, Recovered};
 pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};
 

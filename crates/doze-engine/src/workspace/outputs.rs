@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::record::{Record, Written};
 use super::{key, subject, within};
 use crate::files::read_text;
-use crate::recall::shown_line;
+use crate::recall::with_shown;
 use crate::{Engine, EngineError, Problem, encoded};
 
 /// The folders in a workspace, and the file of the one.
@@ -204,17 +204,16 @@ impl Engine {
 
     /// Keeps the record, and the words of what is about to be written as words of doze's own.
     fn keep_record(&self, owner: &OwnerId, record: &Record, entries: &[Entry]) -> Result<(), EngineError> {
-        let now = self.now().to_string();
+        let now = self.now();
         let words: String = entries.iter().map(|entry| entry.section() + &entry.file()).collect();
         let hashes = injected::line_hashes(&words);
+        let place = self.known_project_of(owner, &record.path)?;
         self.decide("the workspaces keep changing", |snapshot| {
             let mut set = ChangeSet::new(owner.clone()).expect_seen(snapshot, subject(&record.path))?;
             if snapshot.aux(owner, Family::Setting, &key(&record.path))?.is_none() {
                 return Err(EngineError::not_found("workspace", &record.path));
             }
-            for hash in &hashes {
-                set = set.put_aux(Family::Shown, shown_line(*hash), now.clone().into_bytes());
-            }
+            set = with_shown(snapshot, set, &hashes, place.id(), now)?;
             Ok((set.put_aux(Family::Setting, key(&record.path), encoded(record)?), ()))
         })
     }

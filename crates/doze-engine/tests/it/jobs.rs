@@ -525,6 +525,26 @@ fn a_job_survives_the_process_but_not_three_of_them() {
 }
 
 #[test]
+fn a_job_whose_end_could_not_be_recorded_is_run_again_without_a_restart() {
+    let (kit, meddler) = Kit::disturbed();
+    let cwd = kit.project("shop");
+    kit.jobs_by(kit.replies(NOTHING));
+    kit.commit(run("s", &cwd, 1));
+    let NextJob::Run(key) = kit.next() else { panic!("nothing waits") };
+    // Whatever the worker wants to record fails, also that it failed.
+    let again = meddler.clone();
+    meddler.at_now(move || {
+        again.at_now(|| panic!("the disk is full"));
+        panic!("the disk is full")
+    });
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| kit.engine.run_job(&kit.owner, &key)));
+    assert!(ran.is_err() && meddler.is_done());
+    assert_eq!(kit.state("s").0, "running");
+    assert_eq!(kit.run_jobs(), 1);
+    assert_eq!(kit.state("s").0, "empty");
+}
+
+#[test]
 fn what_is_forgotten_or_secret_is_never_kept() {
     let kit = Kit::new();
     let cwd = kit.project("shop");

@@ -197,3 +197,40 @@ fn a_short_line_that_was_copied_is_told_no_more_and_a_missing_folder_is_named() 
     promote(&kit, &tabs.id, "AGENTS.md", &shop).unwrap();
     assert!(!kit.brief(&shop, "a").contains("Use tabs"));
 }
+
+#[test]
+fn a_link_carries_no_memory_out_of_its_project_and_none_goes_into_git() {
+    let kit = Kit::new();
+    let (shop, other) = (kit.project("shop"), kit.project("other"));
+    let note = remember(&kit, &shop, "Staging", "on 5433");
+    remember(&kit, &other, "Other", "has its own");
+    let at = |folder: &str, name: &str| Path::new(folder).join(name);
+    fs::create_dir(at(&shop, "docs")).unwrap();
+    fs::create_dir(at(&shop, ".git")).unwrap();
+    let outside = kit.path("outside");
+    fs::create_dir(&outside).unwrap();
+    // A file link, a chain of them, and a folder link.
+    symlink(at(&other, "CLAUDE.md"), at(&shop, "AGENTS.md")).unwrap();
+    symlink(at(&shop, "AGENTS.md"), at(&shop, "docs").join("AGENTS.md")).unwrap();
+    symlink(&other, at(&shop, "theirs")).unwrap();
+    symlink(outside.join("CLAUDE.md"), at(&shop, "docs").join("CLAUDE.md")).unwrap();
+    symlink(".git", at(&shop, "hidden")).unwrap();
+    for path in [
+        "AGENTS.md",
+        "docs/AGENTS.md",
+        "theirs/CLAUDE.md",
+        "docs/CLAUDE.md",
+        ".git/AGENTS.md",
+        "hidden/AGENTS.md",
+    ] {
+        let whole = at(&shop, path).to_string_lossy().into_owned();
+        let (problem, told) = promote(&kit, &note.id, &whole, &shop).unwrap_err();
+        assert_eq!(problem, Problem::Refused, "{path}: {told}");
+    }
+    assert!(!at(&other, "CLAUDE.md").exists() && !outside.join("CLAUDE.md").exists());
+    assert_eq!(fs::read_dir(at(&shop, ".git")).unwrap().count(), 0);
+    // A link within the project leads where it leads.
+    symlink("docs/RULES.md", at(&shop, "CLAUDE.md")).unwrap();
+    promote(&kit, &note.id, "CLAUDE.md", &shop).unwrap();
+    assert!(text(&shop, "docs/RULES.md").contains("- Staging: on 5433"));
+}

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Said;
+use crate::told::Teller;
 
 /// Characters of a refusal that a failure tells.
 const TOLD_CHARS: usize = 300;
@@ -69,7 +70,7 @@ pub(super) fn of_opencode(printed: &str) -> Option<Said> {
 
 /// What an agent says went wrong, in the forms in which they do: `{"is_error":true,"result":"…"}`,
 /// `{"error":{"message":"…"}}`, `{"type":"error","message":"…"}`, `{"error":{"data":{"message":"…"}}}`.
-pub(super) fn refusal(printed: &str) -> Option<String> {
+pub(super) fn refusal(printed: &str, teller: &Teller) -> Option<String> {
     let whole = printed.find('{').and_then(|at| serde_json::from_str::<Value>(&printed[at..]).ok());
     let said = whole.into_iter().chain(objects(printed)).filter_map(|object| {
         let error = &object["error"];
@@ -83,7 +84,7 @@ pub(super) fn refusal(printed: &str) -> Option<String> {
         ];
         said.into_iter().find_map(|said| said.as_str().and_then(some))
     });
-    said.last().map(|said| doze_core::text::cut(said.trim(), TOLD_CHARS).to_owned())
+    said.last().map(|said| teller.start(&said, TOLD_CHARS))
 }
 
 fn objects(printed: &str) -> impl Iterator<Item = Value> {
@@ -148,11 +149,12 @@ mod tests {
                     assert!(found.is_none(), "{printed}");
                 }
             }
-            assert_eq!(refusal(printed).as_deref(), Some(said), "{printed}");
+            assert_eq!(refusal(printed, &Teller::default()).as_deref(), Some(said), "{printed}");
         }
         for printed in ["", "{", "}", "null", "7", "\u{feff}", r#"{"result":7}"#, "{\"type\":\"text\"}"] {
             assert!(of_claude(printed).is_none() && of_gemini(printed).is_none(), "{printed}");
-            assert!(of_opencode(printed).is_none() && refusal(printed).is_none(), "{printed}");
+            assert!(of_opencode(printed).is_none(), "{printed}");
+            assert!(refusal(printed, &Teller::default()).is_none(), "{printed}");
         }
     }
 }

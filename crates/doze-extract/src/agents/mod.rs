@@ -18,7 +18,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::program::{Folder, Run, Said};
-use crate::{Agent, Failure, Key, prompt};
+use crate::told::Teller;
+use crate::{Agent, Failure, Key, json, prompt};
 
 /// Characters of an answer without a reply that a failure tells.
 const TOLD_CHARS: usize = 200;
@@ -78,6 +79,7 @@ pub(crate) struct Asked<'a> {
 
 pub(crate) fn ask(
     asked: &Asked<'_>,
+    teller: &Teller,
     prompt: &str,
     timeout: Duration,
     gave_up: &dyn Fn() -> bool,
@@ -96,9 +98,10 @@ pub(crate) fn ask(
         environment: environment(agent, asked.key),
         timeout,
     };
-    let ended = run.answer(folder.path(), gave_up)?;
+    let mut ended = run.answer(folder.path(), gave_up)?;
+    ended.printed = json::whole_characters(&ended.printed).into_owned();
     if !ended.status.success() {
-        return Err(ended.failure(envelope::refusal(&ended.printed)));
+        return Err(ended.failure(teller, envelope::refusal(&ended.printed, teller)));
     }
     let said = match agent {
         Agent::Claude => envelope::of_claude(&ended.printed),
@@ -108,8 +111,8 @@ pub(crate) fn ask(
     };
     said.ok_or_else(|| Failure::NoReply {
         who: agent.name().to_owned(),
-        said: envelope::refusal(&ended.printed)
-            .unwrap_or_else(|| doze_core::text::cut(ended.printed.trim(), TOLD_CHARS).to_owned()),
+        said: envelope::refusal(&ended.printed, teller)
+            .unwrap_or_else(|| teller.start(&ended.printed, TOLD_CHARS)),
     })
 }
 

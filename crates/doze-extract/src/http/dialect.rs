@@ -1,9 +1,11 @@
 //! What each server is sent and what it sends back.
 
+use doze_core::url::Address;
 use serde_json::{Value, json};
 
 use super::{Api, Endpoint};
 use crate::program::Said;
+use crate::told::Teller;
 use crate::{Key, prompt};
 
 /// Tokens a reply may have: six memories and a summary with room to spare.
@@ -13,20 +15,23 @@ const TOLD_CHARS: usize = 300;
 /// The version of Anthropic's interface this was written for.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// Where a question goes. A part of the path that people copy with the address is not put there twice.
+/// Where a question goes. A part of the path that people copy with the address is not put there twice, and a query
+/// stays behind the path.
 pub(super) fn address(endpoint: &Endpoint) -> String {
-    let base = endpoint.url.trim_end_matches('/');
+    let Address { scheme, userinfo, place, query } = Address::of(&endpoint.url);
+    let base = place.trim_end_matches('/');
     let parts: &[&str] = match endpoint.api {
         Api::OpenAi => &["/chat/completions"],
         Api::Ollama => &["/api", "/chat"],
         Api::Anthropic => &["/v1", "/messages"],
     };
     let all = parts.concat();
-    match parts {
-        _ if base.ends_with(&all) => base.to_owned(),
-        [first, rest] if base.ends_with(first) => format!("{base}{rest}"),
-        _ => format!("{base}{all}"),
-    }
+    let path = match parts {
+        _ if base.ends_with(&all) => "",
+        [first, rest] if base.ends_with(first) => *rest,
+        _ => &all,
+    };
+    format!("{scheme}{userinfo}{base}{path}{query}")
 }
 
 pub(super) fn headers(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
@@ -73,7 +78,7 @@ pub(super) fn requests(endpoint: &Endpoint, prompt: &str) -> Vec<Value> {
 }
 
 /// The text of an answer; the error says why there is none, where that is known.
-pub(super) fn read(api: Api, body: &Value) -> Result<Said, Option<String>> {
+pub(super) fn read(api: Api, body: &Value, teller: &Teller) -> Result<Said, Option<String>> {
     let usage = &body["usage"];
     let (message, ended, tokens) = match api {
         Api::OpenAi => {
@@ -101,7 +106,7 @@ pub(super) fn read(api: Api, body: &Value) -> Result<Said, Option<String>> {
         _ if is_cut => {
             Err(Some("the model spent its answer on thinking; choose one that thinks less".to_owned()))
         }
-        _ => Err(message["refusal"].as_str().map(told)),
+        _ => Err(message["refusal"].as_str().map(|said| told(said, teller))),
     }
 }
 
@@ -120,9 +125,9 @@ fn text_of(content: &Value) -> Option<String> {
 }
 
 /// Why a server refused, and what to do about it.
-pub(super) fn refusal(status: u16, body: &Value, answer: &str) -> String {
+pub(super) fn refusal(status: u16, body: &Value, answer: &str, teller: &Teller) -> String {
     let said = body["error"]["message"].as_str().or_else(|| body["error"].as_str());
-    let said = told(said.or_else(|| body["message"].as_str()).unwrap_or(answer));
+    let said = told(said.or_else(|| body["message"].as_str()).unwrap_or(answer), teller);
     let hint = match status {
         401 | 403 => "; set extractor.key",
         404 => "; check extractor.url and extractor.model",
@@ -133,8 +138,8 @@ pub(super) fn refusal(status: u16, body: &Value, answer: &str) -> String {
 }
 
 /// The start of what a server said, in one line.
-pub(super) fn told(said: &str) -> String {
-    doze_core::text::one_line(doze_core::text::cut(said.trim(), TOLD_CHARS))
+pub(super) fn told(said: &str, teller: &Teller) -> String {
+    doze_core::text::one_line(&teller.start(said, TOLD_CHARS))
 }
 
 fn sum(fields: [&Value; 2]) -> Option<u64> {
@@ -150,6 +155,9 @@ mod tests {
         let table = [
             (Api::OpenAi, "http://h/v1", "http://h/v1/chat/completions"),
             (Api::OpenAi, "http://h/v1/chat/completions/", "http://h/v1/chat/completions"),
+            (Api::OpenAi, "http://h/v1?key=k", "http://h/v1/chat/completions?key=k"),
+            (Api::OpenAi, "http://me:p@h/v1/?key=a/b", "http://me:p@h/v1/chat/completions?key=a/b"),
+            (Api::OpenAi, "http://h?key=k#part", "http://h/chat/completions?key=k"),
             (Api::Ollama, "http://h:11434/", "http://h:11434/api/chat"),
             (Api::Ollama, "http://h:11434/api", "http://h:11434/api/chat"),
             (Api::Anthropic, "https://h", "https://h/v1/messages"),
@@ -164,7 +172,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_in_every_form() {
         let hit = |api, body: &str| {
-            let said = read(api, &serde_json::from_str(body).unwrap());
+            let said = read(api, &serde_json::from_str(body).unwrap(), &Teller::default());
             said.map(|said| (said.text, said.tokens))
         };
         let openai = |message: &str, ended: &str| {

@@ -3,6 +3,7 @@
 mod dialect;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use serde_json::Value;
 use ureq::{Agent, Error};
 
 use crate::program::Said;
-use crate::{Failure, Key};
+use crate::told::Teller;
+use crate::{Failure, Key, Wish, json};
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
@@ -58,23 +60,37 @@ pub struct Endpoint {
     pub key: Option<Key>,
 }
 
+/// What the thread that asks reports.
+enum Step {
+    /// The server refused more than it understands: may it be asked for less?
+    Again,
+    Answered(Result<Said, Failure>),
+}
+
 /// Asks on a thread of its own, which nobody waits for any longer once the answer is not wanted or does not come.
 pub(crate) fn ask(
     endpoint: &Endpoint,
+    teller: &Arc<Teller>,
     prompt: &str,
     timeout: Duration,
-    gave_up: &dyn Fn() -> bool,
+    wish: &Wish<'_>,
 ) -> Result<Said, Failure> {
-    let (send, answer) = channel();
-    let (asked, prompt) = (endpoint.clone(), prompt.to_owned());
+    let (send, steps) = channel();
+    let (permit, permitted) = channel();
+    let (asked, prompt, known) = (endpoint.clone(), prompt.to_owned(), Arc::clone(teller));
     thread::spawn(move || {
-        let _ = send.send(asked.ask(&prompt, timeout));
+        // Without a permit, and without anybody who waits, it ends.
+        let again = || send.send(Step::Again).is_ok() && permitted.recv().is_ok();
+        let said = asked.ask(&prompt, &known, timeout, &again);
+        let _ = send.send(Step::Answered(said));
     });
     let deadline = Instant::now() + timeout;
     loop {
-        match answer.recv_timeout(ASKED_EVERY) {
-            Ok(said) => return said,
-            Err(RecvTimeoutError::Timeout) if gave_up() => return Err(Failure::GivenUp),
+        match steps.recv_timeout(ASKED_EVERY) {
+            Ok(Step::Answered(said)) => return said,
+            Ok(Step::Again) if (wish.again)() => _ = permit.send(()),
+            Ok(Step::Again) => return Err(Failure::Spent),
+            Err(RecvTimeoutError::Timeout) if (wish.gave_up)() => return Err(Failure::GivenUp),
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline + ASKED_EVERY => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return Err(endpoint.too_late(timeout));
@@ -84,13 +100,22 @@ pub(crate) fn ask(
 }
 
 impl Endpoint {
-    fn ask(&self, prompt: &str, timeout: Duration) -> Result<Said, Failure> {
+    fn ask(
+        &self,
+        prompt: &str,
+        teller: &Teller,
+        timeout: Duration,
+        again: &dyn Fn() -> bool,
+    ) -> Result<Said, Failure> {
         let deadline = Instant::now() + timeout;
         let agent = self.agent();
         let (mut status, mut answer) = (0, String::new());
-        for request in dialect::requests(self, prompt) {
+        for (turn, request) in dialect::requests(self, prompt).into_iter().enumerate() {
+            if turn > 0 && !again() {
+                return Err(Failure::GivenUp);
+            }
             let left = deadline.saturating_duration_since(Instant::now());
-            (status, answer) = self.post(&agent, &request, left).map_err(|failed| match failed {
+            (status, answer) = self.post(&agent, &request, teller, left).map_err(|failed| match failed {
                 Failure::TimedOut { .. } => self.too_late(timeout),
                 failed => failed,
             })?;
@@ -98,13 +123,13 @@ impl Endpoint {
                 break;
             }
         }
-        let body: Value = serde_json::from_str(&answer).unwrap_or_default();
+        let body: Value = serde_json::from_str(&json::whole_characters(&answer)).unwrap_or_default();
         if !(200..300).contains(&status) {
-            return Err(self.failed(dialect::refusal(status, &body, &answer)));
+            return Err(self.failed(dialect::refusal(status, &body, &answer, teller)));
         }
-        dialect::read(self.api, &body).map_err(|said| Failure::NoReply {
+        dialect::read(self.api, &body, teller).map_err(|said| Failure::NoReply {
             who: url::shown(&self.url),
-            said: said.unwrap_or_else(|| dialect::told(&answer)),
+            said: said.unwrap_or_else(|| dialect::told(&answer, teller)),
         })
     }
 
@@ -118,23 +143,41 @@ impl Endpoint {
         if url::is_loopback(&self.url) { config.proxy(None).build().into() } else { config.build().into() }
     }
 
-    fn post(&self, agent: &Agent, body: &Value, timeout: Duration) -> Result<(u16, String), Failure> {
+    fn post(
+        &self,
+        agent: &Agent,
+        body: &Value,
+        teller: &Teller,
+        timeout: Duration,
+    ) -> Result<(u16, String), Failure> {
         let failed = |error: Error| match error {
             Error::Timeout(_) => self.too_late(timeout),
             error if was_reached(&error) => self.failed(meaning(&error)),
             error => Failure::Unreached { url: url::shown(&self.url), said: meaning(&error) },
         };
+        // No packing: it would be one more way in which an answer can be broken.
         let mut request = agent.post(dialect::address(self)).header("content-type", "application/json");
+        request = request.header("accept-encoding", "identity");
         for (name, value) in dialect::headers(self) {
             request = request.header(name, value);
         }
         let request = request.config().timeout_global(Some(timeout)).build();
         let mut response = request.send(body.to_string()).map_err(failed)?;
         let status = response.status().as_u16();
-        if let Some(place) = response.headers().get("location").filter(|_| (300..400).contains(&status)) {
-            let place = doze_core::text::cut(place.to_str().unwrap_or_default(), 200).to_owned();
+        let header = |name: &str| response.headers().get(name).map(|value| value.as_bytes().to_vec());
+        let header = |name: &str| header(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if let Some(place) = header("location").filter(|_| (300..400).contains(&status)) {
+            let place = dialect::told(&url::shown(&place), teller);
             return Err(self.failed(format!(
                 "it only points to {place}; set extractor.url to the address that answers itself"
+            )));
+        }
+        if let Some(packing) =
+            header("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
+        {
+            let packing = dialect::told(&packing, teller);
+            return Err(self.failed(format!(
+                "its answer is packed ({packing}) although plain text was asked for; turn compression off there"
             )));
         }
         let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true);

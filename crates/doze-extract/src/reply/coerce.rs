@@ -1,6 +1,7 @@
 //! Values of any type as the fields of a reply.
 
 use doze_core::model::Kind;
+use doze_core::redact::redact;
 use doze_core::text;
 use serde_json::{Map, Value};
 
@@ -11,6 +12,9 @@ use super::{
 
 /// Fields in which programs put what a model said.
 const WRAPPINGS: &[&str] = &["result", "response", "content", "text", "output", "answer"];
+
+/// Characters of a file's path.
+const PATH_CHARS: usize = 400;
 
 /// What a JSON value turned out to be.
 pub(super) enum Shape {
@@ -134,15 +138,23 @@ fn words(value: &Value, max_chars: usize) -> Option<String> {
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
         _ => return None,
     };
+    let kept = safe(&said, max_chars);
+    (!kept.is_empty()).then_some(kept)
+}
+
+/// Cleaned, without secrets, and only then cut: half a secret is recognised by nobody.
+fn safe(said: &str, max_chars: usize) -> String {
     let cleaned = text::clean(said.trim());
-    let kept = text::cut(cleaned.trim(), max_chars).trim_end();
-    (!kept.is_empty()).then(|| kept.to_owned())
+    text::cut(redact(&cleaned).text.trim(), max_chars).trim_end().to_owned()
 }
 
 fn items(value: &Value) -> Vec<String> {
     let said: Vec<String> = match value {
         Value::Array(items) => items.iter().filter_map(|item| words(item, SUMMARY_CHARS)).collect(),
-        Value::String(said) => said.lines().map(|line| text::bare_line(line).to_owned()).collect(),
+        Value::String(said) => {
+            let whole = redact(said).text;
+            whole.lines().map(|line| safe(text::bare_line(line), SUMMARY_CHARS)).collect()
+        }
         _ => Vec::new(),
     };
     said.into_iter().filter(|item| !item.is_empty()).take(MAX_OPEN_ITEMS).collect()
@@ -159,9 +171,8 @@ fn files(value: &Value) -> Vec<String> {
     };
     named
         .into_iter()
-        .map(text::one_line)
+        .map(|path| safe(&text::one_line(path), PATH_CHARS))
         .filter(|path| !path.is_empty())
-        .map(|path| text::cut(&path, 400).to_owned())
         .take(MAX_FILES)
         .collect()
 }

@@ -73,8 +73,9 @@ pub struct Finding {
 #[error("the reply holds no JSON of the shape that was asked for")]
 pub struct Unparsable;
 
-/// Reads a reply.
+/// Reads a reply. What it says comes without the secrets in it, which are taken out before anything is cut.
 pub fn parse(text: &str) -> Result<Reply, Unparsable> {
+    let text = &*crate::json::whole_characters(text);
     // What is JSON as a whole may speak of a tag that elsewhere stands for a thought.
     if let Some(coerce::Shape::Whole(reply)) = scan::whole(text).as_ref().and_then(coerce::shape) {
         return Ok(reply);

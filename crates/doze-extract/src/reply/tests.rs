@@ -209,3 +209,36 @@ proptest! {
         prop_assert_eq!(parse(&format!("{before}\n{WHOLE}\n{after}")).unwrap().memories, parse(WHOLE).unwrap().memories);
     }
 }
+
+proptest! {
+    #[test]
+    fn no_cut_leaves_a_part_of_a_secret(before in 0usize..900, field in 0usize..9, glued in any::<bool>()) {
+        let body = "aB3dE5fG7hI9jK1mN2pQ4rS6tU8vW0xY1zA2";
+        let filler = "ab ".repeat(before / 3);
+        let said = format!("{filler}ghp_{body}{}", if glued { "" } else { " and more" });
+        let mut memory = serde_json::json!({"type": "lesson", "title": "t", "body": "b"});
+        let mut summary = serde_json::json!({"request": "r"});
+        match field {
+            0..=1 => memory[["title", "body"][field]] = said.into(),
+            2 => memory["topicKey"] = said.into(),
+            3 => memory["files"] = serde_json::json!([said]),
+            4 => memory["files"] = said.into(),
+            5..=6 => summary[["request", "workDone"][field - 5]] = said.into(),
+            7 => summary["openItems"] = serde_json::json!([said]),
+            _ => summary["openItems"] = said.into(),
+        }
+        let reply = parse(&serde_json::json!({"summary": summary, "memories": [memory]}).to_string()).unwrap();
+        let told = format!("{reply:?}");
+        for at in 0..body.len() - 7 {
+            prop_assert!(!told.contains(&body[at..at + 8]), "{}", told);
+        }
+    }
+}
+
+#[test]
+fn half_a_character_spoils_one_character() {
+    let reply =
+        parse(r#"{"memories":[{"title":"Emoji \ud83d here","body":"b"},{"title":"T","body":"b"}]}"#).unwrap();
+    assert_eq!(reply.memories.len(), 2);
+    assert_eq!(reply.memories[0].title, "Emoji \u{fffd} here");
+}

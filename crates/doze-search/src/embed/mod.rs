@@ -8,7 +8,7 @@ mod rten;
 mod service;
 
 pub use chunk::{MAX_CHUNK_CHARS, chunks};
-pub use fetched::FetchedModel;
+pub use fetched::{FetchedModel, clear_unfinished};
 pub use model::{EmbedError, Embedder, ModelId};
 pub use ort::{ModelFiles, OrtEmbedder};
 pub use rten::RtenEmbedder;

@@ -9,6 +9,8 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use doze_core::redact::redact;
+use doze_core::url::Address;
 use doze_protocol::system::{ConfigAnswer, ConfigValue};
 use serde_json::Value;
 
@@ -226,9 +228,16 @@ impl Config {
     }
 }
 
-/// A text as it may be shown: the secrets in it are not.
+/// A text as it may be shown: the secrets in it are not, nor what an address has in front of its host and behind its
+/// path.
 fn hidden(text: &str) -> Value {
-    doze_core::redact::redact(text).text.into()
+    let address = Address::of(text);
+    if address.scheme.is_empty() || text.contains(char::is_whitespace) {
+        return redact(text).text.into();
+    }
+    let login = if address.userinfo.is_empty() { "" } else { "[redacted:login]@" };
+    let query = if address.query.is_empty() { "" } else { "?[redacted:query]" };
+    format!("{}{login}{}{query}", address.scheme, redact(address.place).text).into()
 }
 
 fn accept(

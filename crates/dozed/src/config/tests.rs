@@ -172,6 +172,18 @@ fn secrets_are_masked_when_shown() {
 }
 
 #[test]
+fn an_address_is_shown_without_a_login_and_a_query() {
+    for (url, shown) in [
+        ("http://h/v1", "http://h/v1"),
+        ("https://me:pw@h:1/v1?k=zq", "https://[redacted:login]@h:1/v1?[redacted:query]"),
+    ] {
+        let config = load(&format!("\"extractor.url\" = \"{url}\""), &[], &[]).unwrap();
+        assert_eq!(config.answer()["extractor.url"].value, json!(shown));
+        assert_eq!(config.settings().extractors.url, url);
+    }
+}
+
+#[test]
 fn a_list_is_read_from_a_file_a_variable_and_a_call() {
     let of = |file: &str, env: &[(&str, &str)]| load(file, env, &[]).unwrap().settings().extractors.command;
     assert_eq!(of("command = [\"ask\", \"a b\"]", &[]), ["ask", "a b"]);

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use doze_core::model::OwnerId;
 use doze_engine::{Engine, NextJob, SLOTS};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 /// The longest sleep: after a suspended night what is due is found within minutes.
 const LONGEST: Duration = Duration::from_secs(600);
+/// How soon is tried again what failed because the store could not be read or written.
+const AGAIN: Duration = Duration::from_secs(60);
 /// With nothing in the queue nothing becomes due, and whatever is queued wakes a worker.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
@@ -21,6 +23,10 @@ pub(super) struct Workers {
 impl Workers {
     /// Puts jobs that an ended process left running back into the queue and starts the threads.
     pub(super) fn start(engine: &Engine, owner: &OwnerId) -> std::io::Result<Self> {
+        let cleared = doze_engine::clear_remains();
+        if cleared > 0 {
+            info!(cleared, "What extractors of a killed daemon had left was cleared away");
+        }
         if let Err(error) = engine.recover_jobs(owner) {
             warn!(error = %doze_engine::chain(&error), "Interrupted jobs were not put back");
         }
@@ -52,7 +58,7 @@ fn work(engine: &Engine, owner: &OwnerId) {
                     Ok(()) => Duration::ZERO,
                     Err(error) => {
                         warn!(error = %doze_engine::chain(&error), "A job broke off");
-                        LONGEST
+                        AGAIN
                     }
                 }
             }
@@ -63,7 +69,7 @@ fn work(engine: &Engine, owner: &OwnerId) {
             }
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "It is not known whether a job waits");
-                LONGEST
+                AGAIN
             }
         };
         match engine.await_jobs(seen, sleep) {

@@ -12,12 +12,13 @@ use doze_client::{Paths, Spool};
 use doze_core::model::{Mode, OwnerId};
 use doze_engine::{
     EmbedderChoice, Engine, Environment, FetchedModel, Options, Schedule, Surroundings, Switches,
-    SystemEnvironment, Who, local_owner,
+    SystemEnvironment, Who, clear_unfinished, local_owner,
 };
 use doze_protocol::system::{ConfigAnswer, SpoolStatus};
 use doze_protocol::{Exit, WireError};
 use jiff::SignedDuration;
 use serde_json::Value;
+use tracing::warn;
 
 use crate::config::{Live, Settings};
 use crate::dispatch::{Dispatch, Process, ProcessFacts};
@@ -83,6 +84,11 @@ impl Daemon {
             surroundings: surroundings(),
             switches: switches(settings),
         };
+        if options.model.is_none()
+            && let Err(error) = clear_unfinished(&models(paths))
+        {
+            warn!(%error, "What is left of a model that was being fetched could not be deleted");
+        }
         let engine = Engine::open(options, environment)
             .map_err(|error| StartError::new(Exit::Internal, &error).with_hint(error.hint.clone()))?;
         let owner = local_owner(rustix::process::geteuid().as_raw());
@@ -203,8 +209,13 @@ fn model(settings: &Settings, paths: &Paths) -> Option<FetchedModel> {
         url,
         sha256: settings.embedder_sha256.to_ascii_lowercase(),
         max_bytes: settings.embedder_max_bytes,
-        folder: paths.data.join("models"),
+        folder: models(paths),
     })
+}
+
+/// Where fetched models are.
+fn models(paths: &Paths) -> PathBuf {
+    paths.data.join("models")
 }
 
 fn switches(settings: &Settings) -> Switches {

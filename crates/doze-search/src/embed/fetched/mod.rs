@@ -35,6 +35,33 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Characters of a name that people are told.
 const NAME_CHARS: usize = 60;
 
+/// Deletes what a killed process left of a model that is not wanted any more, in the folder of fetched models. Nothing
+/// may be fetching into it.
+///
+/// # Errors
+/// The folder cannot be read, or what lies there not be deleted. No folder is no error.
+pub fn clear_unfinished(folder: &Path) -> io::Result<()> {
+    match clear(folder, |name| name.starts_with(UNFINISHED)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        cleared => cleared,
+    }
+}
+
+fn clear(folder: &Path, is_in_the_way: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !is_in_the_way(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// Where a model comes from and what it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedModel {
@@ -122,18 +149,7 @@ impl FetchedModel {
 
     /// Deletes what lies among the models and has such a name.
     fn clear(&self, is_in_the_way: impl Fn(&str) -> bool) -> io::Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if !is_in_the_way(&entry.file_name().to_string_lossy()) {
-                continue;
-            }
-            if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
-            } else {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
+        clear(&self.folder, is_in_the_way)
     }
 
     /// Which file is what.

@@ -337,6 +337,19 @@ fn the_model_before_and_what_was_never_finished_go_but_only_these() {
 }
 
 #[test]
+fn what_was_never_finished_goes_when_nothing_is_fetched_any_more() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("models");
+    clear_unfinished(&folder).unwrap();
+    fs::create_dir_all(folder.join(".fetching-dead/part")).unwrap();
+    fs::write(folder.join(".fetching-file"), b"x").unwrap();
+    fs::write(folder.join("notes.txt"), b"mine").unwrap();
+    clear_unfinished(&folder).unwrap();
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["notes.txt"]);
+}
+
+#[test]
 fn an_archive_cannot_write_elsewhere_or_more_than_it_may() {
     let zeros = vec![0; 1 << 20];
     let link = |kind, to| [ONNX, TOKENS, ("mini/config.json", kind, to, &b""[..])];
