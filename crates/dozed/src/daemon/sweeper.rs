@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use doze_core::model::OwnerId;
-use doze_engine::{DreamVerdict, Engine};
+use doze_engine::{DreamRequest, DreamVerdict, Engine};
 use jiff::Timestamp;
 use tracing::{debug, error, info, warn};
 
