@@ -244,7 +244,8 @@ mod tests {
             assert_eq!(kept(kind, said), (kind, Origin::Agent, 0.9), "{kind}");
         }
         assert_eq!(kept(Kind::Command, "`vitest --pool=forks`").0, Kind::Command);
-        assert_eq!(kept(Kind::Command, "`vitest --pool=threads --wrong`").0, Kind::Lesson);
+        let failed = kept(Kind::Command, "`vitest --pool=threads --wrong`");
+        assert_eq!(failed.1, Origin::Tool, "the plan leaves alone what only failed: {failed:?}");
     }
 
     #[test]

@@ -142,7 +142,8 @@ fn a_refusal_says_what_to_do() {
 
 #[test]
 fn what_reached_a_server_may_cost_and_what_did_not_costs_nothing() {
-    let was_sent = |url: &str| at(url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap_err().was_sent();
+    let was_sent =
+        |url: &str| at(url, Api::OpenAi, None).ask("x", LONG, &until(&|| false)).unwrap_err().was_sent();
     for answer in [with("500 Internal Server Error", "", ""), ok("{}")] {
         let (url, _seen) = serve(vec![answer; 3]);
         assert!(was_sent(&url));

@@ -218,7 +218,7 @@ mod tests {
                 let same = |text: &str| text.replace(char::is_whitespace, "");
                 assert_eq!(same(&removed), same(file), "{}: {once}", agent.name);
                 for line in file.lines().filter(|line| !line.contains("mcp_servers = ")) {
-                    assert!(once.contains(line.trim_end_matches(',')), "{line} in {once}");
+                    assert!(once.contains(line.trim_matches(['{', '}', ','])), "{line} in {once}");
                 }
             }
         }

@@ -100,15 +100,11 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
         ),
         (
             "The key difference is the checkout. If I reused `fetch_and_checkout` here, it would replace all working files, which would lose local edits.",
-            "If I reused `fetch_and_checkout` here, it would replace all working files, which would lose local edits.",
+            "The key difference is the checkout. If I reused `fetch_and_checkout` here, it would replace all working files, which would lose local edits.",
         ),
         (
             "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
             "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
-        ),
-        (
-            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
-            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
         ),
     ];
     for (text, body) in table {

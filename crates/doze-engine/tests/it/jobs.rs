@@ -72,7 +72,7 @@ pub(crate) fn run(session: &str, cwd: &str, first: i64) -> CommitRequest {
     let events = vec![
         prompt(first, "The suite hangs, please fix it"),
         tool(first + 1, "vitest --pool=threads", "timeout in worker", true),
-        answer(first + 2, "I switched the pool to forks."),
+        answer(first + 2, "I switched the pool to forks. Still to do: bump vitest."),
     ];
     CommitRequest { end: SessionEnd::Session, ..turn(session, "claude-code", cwd, events) }
 }
