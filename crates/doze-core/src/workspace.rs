@@ -179,11 +179,11 @@ fn pieces<'a>(file: &'a str, own: &BTreeSet<Mark>) -> Vec<Piece<'a>> {
 }
 
 fn own_section(lines: &[&str], lengths: &BTreeSet<usize>, own: &BTreeSet<Mark>) -> Option<Mark> {
-    let marks = lengths.iter().filter(|length| **length > 0).filter_map(|length| {
+    let mut marks = lengths.iter().filter(|length| **length > 0).filter_map(|length| {
         let hash = hash_of(lines.get(..*length)?);
         Some(Mark { lines: *length, hash })
     });
-    marks.filter(|mark| own.contains(mark)).last()
+    marks.rfind(|mark| own.contains(mark))
 }
 
 /// The entries to show, oldest first: the newest of each title, as many as there is room for beside other people's.
