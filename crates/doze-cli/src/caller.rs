@@ -12,7 +12,7 @@ const MARKS: [(&str, Option<Harness>); 9] = [
     ("CLAUDE_CODE_ENTRYPOINT", Some(Harness::ClaudeCode)),
     ("CODEX_", Some(Harness::Codex)),
     ("GEMINI_CLI", Some(Harness::Gemini)),
-    ("OPENCODE", None),
+    ("OPENCODE", Some(Harness::OpenCode)),
     ("CURSOR_AGENT", None),
     ("COPILOT_AGENT_", None),
     ("DOZE_CHILD", None),

@@ -34,11 +34,13 @@ pub(crate) enum Harness {
     Codex,
     /// Google's Gemini CLI.
     Gemini,
+    /// OpenCode: it has no hooks that run a program, only tools.
+    OpenCode,
 }
 
 impl Harness {
     /// All of them, in the order in which screens name them.
-    pub(crate) const ALL: [Self; 3] = [Self::ClaudeCode, Self::Codex, Self::Gemini];
+    pub(crate) const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::OpenCode];
 
     /// The name on command lines and on the wire.
     pub(crate) fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Harness {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
         }
     }
 
@@ -63,8 +66,9 @@ impl Harness {
     /// What an event of this name means to doze; nothing for all others. The agents differ in names more than in
     /// what happens.
     fn moment(self, event: &str) -> Option<Moment> {
-        use Harness::{ClaudeCode, Codex, Gemini};
+        use Harness::{ClaudeCode, Codex, Gemini, OpenCode};
         Some(match (self, event) {
+            (OpenCode, _) => return None,
             (_, "SessionStart") => Moment::Start,
             (ClaudeCode | Codex, "UserPromptSubmit") | (Gemini, "BeforeAgent") => Moment::Prompt,
             (ClaudeCode | Codex, "PostToolUse") | (Gemini, "AfterTool") => Moment::Tool { failed: false },

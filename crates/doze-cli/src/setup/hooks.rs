@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_gets_all_hooks() {
-        for agent in &AGENTS {
+        for agent in AGENTS.iter().filter(|agent| !agent.hooks.is_empty()) {
             let text = add(agent, "", DOZE).unwrap();
             assert_eq!(commands(&text).len(), agent.hooks.len());
             assert!(
@@ -235,7 +235,7 @@ mod tests {
             "{\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }\n    ]\n  },\n  \"z\": 1\n}\n",
             "{\n  // mine\n  \"hooks\": {\n    \"SessionStart\": [\n      { \"matcher\": \"startup\", \"hooks\": [] }, // keep\n    ],\n  },\n}\n",
         ];
-        for agent in &AGENTS {
+        for agent in AGENTS.iter().filter(|agent| !agent.hooks.is_empty()) {
             for file in files {
                 let once = add(agent, file, DOZE).unwrap();
                 assert_ne!(once, file);

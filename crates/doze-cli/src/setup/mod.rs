@@ -28,7 +28,7 @@ use crate::screen::{one_line, tilde, wrap};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// Only this agent: claude-code, codex or gemini
+    /// Only this agent: claude-code, codex, gemini or opencode
     agent: Option<String>,
     /// Take everything out again
     #[arg(long)]
@@ -76,7 +76,11 @@ fn wanted(name: Option<&str>) -> Result<Vec<(&'static Agent, PathBuf)>, CommandE
 /// The folders in which the agents on this machine keep their sessions.
 pub(crate) fn agent_folders() -> Vec<PathBuf> {
     let wanted = wanted(None).unwrap_or_default();
-    wanted.iter().map(|(agent, folder)| agent.sessions(folder)).filter(|folder| folder.is_dir()).collect()
+    wanted
+        .iter()
+        .filter_map(|(agent, folder)| agent.sessions(folder))
+        .filter(|folder| folder.is_dir())
+        .collect()
 }
 
 /// `doze setup`.
@@ -91,6 +95,10 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
     }
     let program = program::lasting_path()?;
     let planned = plans(agents, args, &program);
+    if planned.is_empty() {
+        return Err(CommandError::usage("this agent has no hooks that doze could use, only tools")
+            .hint("doze setup opencode"));
+    }
     if !app.is_json() {
         show_changes(app, &planned, args.diff)?;
     }

@@ -57,17 +57,14 @@ pub(crate) struct Target {
 
 impl Target {
     /// The files of an agent with their parts: its settings, and unless it is left out the file with its servers.
-    pub(crate) fn of(settings: PathBuf, servers: Option<PathBuf>) -> Vec<Self> {
-        match servers {
-            None => vec![Self { path: settings, parts: vec![Part::Hooks] }],
-            Some(servers) if servers == settings => {
-                vec![Self { path: settings, parts: vec![Part::Hooks, Part::Server] }]
-            }
-            Some(servers) => vec![
-                Self { path: settings, parts: vec![Part::Hooks] },
-                Self { path: servers, parts: vec![Part::Server] },
-            ],
+    pub(crate) fn of(settings: Option<PathBuf>, servers: Option<PathBuf>) -> Vec<Self> {
+        if settings == servers {
+            let both = vec![Part::Hooks, Part::Server];
+            return settings.into_iter().map(|path| Self { path, parts: both.clone() }).collect();
         }
+        let hooks = settings.map(|path| Self { path, parts: vec![Part::Hooks] });
+        let server = servers.map(|path| Self { path, parts: vec![Part::Server] });
+        hooks.into_iter().chain(server).collect()
     }
 
     /// A file that is the agent's own memory, with its tokens, gets no copy beside it: it changes at every start, so
@@ -313,7 +310,7 @@ mod tests {
         let gemini = Agent::from_name("gemini").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        let [target] = Target::of(path.clone(), Some(path.clone())).try_into().unwrap();
+        let [target] = Target::of(Some(path.clone()), Some(path.clone())).try_into().unwrap();
         for content in [None, Some("{\n  \"theme\": \"dark\"\n}\n")] {
             if let Some(content) = content {
                 fs::write(&path, content).unwrap();
@@ -332,7 +329,8 @@ mod tests {
     #[test]
     fn an_agents_own_memory_gets_no_copy_and_loses_only_our_server() {
         let home = tempfile::tempdir().unwrap();
-        let target = Target::of(home.path().join("x"), Some(home.path().join(".claude.json"))).pop().unwrap();
+        let target =
+            Target::of(Some(home.path().join("x")), Some(home.path().join(".claude.json"))).pop().unwrap();
         for content in [None, Some("{\n  \"oauthAccount\": {\n    \"id\": 7\n  }\n}\n")] {
             if let Some(content) = content {
                 fs::write(&target.path, content).unwrap();

@@ -1,9 +1,9 @@
 //! Our MCP server in an agent's settings: adding it, knowing it again, taking it out. Pure: text in, text out.
 //!
-//! Claude Code and Gemini CLI keep servers in JSON, `{"mcpServers": {"doze": {"command", "args"}}}`, Codex in TOML,
-//! `[mcp_servers.doze]`. What the person registered by hand under our name is theirs and stays.
+//! Claude Code and Gemini CLI keep servers in JSON under `mcpServers`, OpenCode under `mcp`, Codex in TOML under
+//! `mcp_servers`. What the person registered by hand under our name is theirs and stays.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 use super::agent::{Agent, Servers};
@@ -11,9 +11,8 @@ use super::edit;
 use super::hooks::HooksError;
 use super::jsonc::{self, Node};
 
-/// The server's name, and the keys of all servers.
+/// The server's name, and the key of all servers in TOML.
 const NAME: &str = "doze";
-const JSON_KEY: &str = "mcpServers";
 const TOML_KEY: &str = "mcp_servers";
 /// What stands above our entry in TOML.
 const COMMENT: &str = "\n# Written by `doze setup`, and taken out by `doze setup --remove`.\n";
@@ -32,9 +31,9 @@ fn is_own(agent: &Agent, command: &str, given: &[&str]) -> bool {
 /// The program of our server in a file; nothing when it is not there.
 pub(crate) fn own_program(agent: &Agent, text: &str) -> Option<String> {
     match agent.servers {
-        Servers::Json(_) => {
+        Servers::Json(_) | Servers::JsonCommand(_) => {
             let root = jsonc::parse(text).ok()?;
-            own_node(agent, &root).and_then(|node| Some(node.get("command")?.text()?.to_owned()))
+            Some(own_command(agent, &root)?.text()?.to_owned())
         }
         Servers::Toml(_) => own_table(agent, &text.parse().ok()?).map(str::to_owned),
     }
@@ -43,7 +42,7 @@ pub(crate) fn own_program(agent: &Agent, text: &str) -> Option<String> {
 /// The file with our server in it, run by `program`. One that the person registered by hand is left as it is.
 pub(crate) fn add(agent: &Agent, text: &str, program: &str) -> Result<String, HooksError> {
     match agent.servers {
-        Servers::Json(_) => add_json(agent, text, program),
+        Servers::Json(_) | Servers::JsonCommand(_) => add_json(agent, text, program),
         Servers::Toml(_) => add_toml(agent, text, program),
     }
 }
@@ -51,15 +50,41 @@ pub(crate) fn add(agent: &Agent, text: &str, program: &str) -> Result<String, Ho
 /// The file without our server, and without the list of servers if it held nothing else.
 pub(crate) fn remove(agent: &Agent, text: &str) -> Result<String, HooksError> {
     match agent.servers {
-        Servers::Json(_) => remove_json(agent, text),
+        Servers::Json(_) | Servers::JsonCommand(_) => remove_json(agent, text),
         Servers::Toml(_) => remove_toml(agent, text),
     }
 }
 
-fn own_node<'a>(agent: &Agent, root: &'a Node) -> Option<&'a Node> {
-    let node = root.get(JSON_KEY)?.get(NAME)?;
-    let given: Vec<&str> = node.get("args")?.items().iter().filter_map(Node::text).collect();
-    is_own(agent, node.get("command")?.text()?, &given).then_some(node)
+/// The key of all servers in JSON.
+fn json_key(agent: &Agent) -> &'static str {
+    match agent.servers {
+        Servers::JsonCommand(_) => "mcp",
+        Servers::Json(_) | Servers::Toml(_) => "mcpServers",
+    }
+}
+
+/// Our server as JSON.
+fn json_server(agent: &Agent, program: &str) -> Value {
+    let arguments = arguments(agent);
+    match agent.servers {
+        Servers::JsonCommand(_) => {
+            let command: Vec<&str> = std::iter::once(program).chain(arguments).collect();
+            json!({"type": "local", "command": command, "enabled": true})
+        }
+        Servers::Json(_) | Servers::Toml(_) => json!({"command": program, "args": arguments}),
+    }
+}
+
+/// Where the program of our server stands, if the entry of its name is ours.
+fn own_command<'a>(agent: &Agent, root: &'a Node) -> Option<&'a Node> {
+    let node = root.get(json_key(agent))?.get(NAME)?;
+    let command = node.get("command")?;
+    let (program, arguments) = match agent.servers {
+        Servers::JsonCommand(_) => command.items().split_first()?,
+        Servers::Json(_) | Servers::Toml(_) => (command, node.get("args")?.items()),
+    };
+    let given: Vec<&str> = arguments.iter().filter_map(Node::text).collect();
+    is_own(agent, program.text()?, &given).then_some(program)
 }
 
 fn add_json(agent: &Agent, text: &str, program: &str) -> Result<String, HooksError> {
@@ -72,16 +97,17 @@ fn add_json(agent: &Agent, text: &str, program: &str) -> Result<String, HooksErr
     if !root.is_object() {
         return Err(HooksError::Shape("it is not a JSON object"));
     }
-    if let Some(command) = own_node(agent, &root).and_then(|own| own.get("command")) {
+    if let Some(command) = own_command(agent, &root) {
         let is_there = command.text() == Some(program);
         return Ok(if is_there { text } else { edit::replace_string(&text, command, program) });
     }
-    let server = json!({"command": program, "args": arguments(agent)});
-    match root.get(JSON_KEY) {
-        None => Ok(edit::insert_member(&text, &root, JSON_KEY, &json!({ NAME: server }))),
-        Some(servers) if !servers.is_object() => {
-            Err(HooksError::Shape("its \"mcpServers\" is not an object"))
-        }
+    let server = json_server(agent, program);
+    match root.get(json_key(agent)) {
+        None => Ok(edit::insert_member(&text, &root, json_key(agent), &json!({ NAME: server }))),
+        Some(servers) if !servers.is_object() => Err(HooksError::Shape(match agent.servers {
+            Servers::JsonCommand(_) => "its \"mcp\" is not an object",
+            Servers::Json(_) | Servers::Toml(_) => "its \"mcpServers\" is not an object",
+        })),
         Some(servers) if servers.get(NAME).is_some() => Ok(text),
         Some(servers) => Ok(edit::insert_member(&text, servers, NAME, &server)),
     }
@@ -89,11 +115,11 @@ fn add_json(agent: &Agent, text: &str, program: &str) -> Result<String, HooksErr
 
 fn remove_json(agent: &Agent, text: &str) -> Result<String, HooksError> {
     let root = jsonc::parse(text)?;
-    if own_node(agent, &root).is_none() {
+    if own_command(agent, &root).is_none() {
         return Ok(text.to_owned());
     }
     let position = |node: &Node, key: &str| node.members().iter().rposition(|member| member.key == key);
-    let Some(list) = position(&root, JSON_KEY) else { return Ok(text.to_owned()) };
+    let Some(list) = position(&root, json_key(agent)) else { return Ok(text.to_owned()) };
     let servers = &root.members()[list].value;
     Ok(match position(servers, NAME) {
         Some(_) if servers.members().len() == 1 => edit::remove(text, &root, list),
@@ -185,6 +211,10 @@ mod tests {
             r#"{"mcpServers":{"doze":{"args":["mcp","--harness","gemini"],"command":"/usr/local/bin/doze"}}}"#
         );
         assert_eq!(
+            add(agent("opencode"), "", DOZE).unwrap().replace(char::is_whitespace, ""),
+            r#"{"mcp":{"doze":{"command":["/usr/local/bin/doze","mcp","--harness","opencode"],"enabled":true,"type":"local"}}}"#
+        );
+        assert_eq!(
             add(agent("codex"), "", DOZE).unwrap(),
             "\n# Written by `doze setup`, and taken out by `doze setup --remove`.\n[mcp_servers.doze]\n\
              command = \"/usr/local/bin/doze\"\nargs = [\"mcp\", \"--harness\", \"codex\"]\n"
@@ -226,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_program_that_moved_is_corrected_and_what_the_person_added_stays() {
-        for name in ["claude-code", "codex"] {
+        for name in ["claude-code", "codex", "opencode"] {
             let agent = agent(name);
             let old = add(agent, "", "/old place/doze").unwrap();
             let own = old.replace(&format!("\"{name}\""), &format!("\"{name}\", \"--mode\", \"accept\""));
@@ -240,7 +270,9 @@ mod tests {
     fn what_a_person_registered_under_our_name_is_theirs() {
         let json = r#"{"mcpServers":{"doze":{"command":"doze","args":["mcp"]}}}"#;
         let toml = "[mcp_servers.doze]\ncommand = \"doze\"\nargs = [\"mcp\"]\n";
-        for (name, file) in [("claude-code", json), ("gemini", json), ("codex", toml)] {
+        let command = r#"{"mcp":{"doze":{"type":"local","command":["doze","mcp"]}}}"#;
+        for (name, file) in [("claude-code", json), ("gemini", json), ("codex", toml), ("opencode", command)]
+        {
             assert_eq!(add(agent(name), file, DOZE).unwrap(), file);
             assert_eq!(remove(agent(name), file).unwrap(), file);
         }
@@ -252,6 +284,7 @@ mod tests {
             ("gemini", "[]", "it is not a JSON object"),
             ("gemini", "{\"mcpServers\": []}", "its \"mcpServers\" is not an object"),
             ("gemini", "{", "it is not valid JSON"),
+            ("opencode", "{\"mcp\": 1}", "its \"mcp\" is not an object"),
             ("codex", "mcp_servers = 1", "its \"mcp_servers\" is not a table"),
             ("codex", "= x", "it is not valid TOML"),
         ] {

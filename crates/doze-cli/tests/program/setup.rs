@@ -30,7 +30,8 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
     let home = Home::new();
     let claude = put(&home, ".claude/settings.json", b"\xEF\xBB\xBF{\r\n\t\"model\": \"opus\"\r\n}\r\n");
     fs::create_dir(home.path().join(".codex")).unwrap();
-    let before = fs::read(&claude).unwrap();
+    let opencode = put(&home, ".config/opencode/opencode.jsonc", b"{\n  // mine\n  \"theme\": \"a\"\n}\n");
+    let (before, opencode_before) = (fs::read(&claude).unwrap(), fs::read(&opencode).unwrap());
 
     let ran = home.run(&["setup", "--yes"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
@@ -51,6 +52,9 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
     assert!(server["command"].as_str().unwrap().ends_with("/doze"), "{server}");
     let config = home.path().join(".codex/config.toml");
     assert!(fs::read_to_string(&config).unwrap().contains("[mcp_servers.doze]\ncommand = "));
+    let tools = fs::read_to_string(&opencode).unwrap();
+    assert!(tools.contains("// mine") && tools.contains("\"opencode\""), "{tools}");
+    assert!(ran.stdout.contains("OpenCode has the tools"), "{}", ran.stdout);
     let connected = fs::read(&claude).unwrap();
 
     let again = home.run(&["setup", "--yes"]);
@@ -60,6 +64,7 @@ fn all_agents_that_are_there_are_connected_and_disconnected_without_a_trace() {
     let ran = home.run(&["setup", "--remove", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(fs::read(&claude).unwrap(), before);
+    assert_eq!(fs::read(&opencode).unwrap(), opencode_before);
     assert!(!codex.exists() && !servers.exists() && !config.exists());
     assert_eq!(fs::read_dir(home.path().join(".claude")).unwrap().count(), 1);
 }
