@@ -115,7 +115,8 @@ pub(crate) fn any_memory() -> impl Strategy<Value = Memory> {
     let subject = prop_oneof![Just("staging api"), Just("local broker"), Just("nightly build")];
     let verb =
         prop_oneof![Just("listens on port"), Just("never listens on port"), Just("prefers port number")];
-    let kinds = prop_oneof![Just(Kind::Fact), Just(Kind::EnvQuirk), Just(Kind::Convention)];
+    let kinds =
+        prop_oneof![Just(Kind::Fact), Just(Kind::EnvQuirk), Just(Kind::Convention), Just(Kind::Lesson)];
     (0u32..400, subject, verb, 1u32..4, kinds, 0usize..7, 0i64..800, 1u32..5, any::<[bool; 3]>()).prop_map(
         |(id, subject, verb, port, kind, shape, days, count, [pinned, human, topic])| {
             let body = format!("The {subject} service {verb} {port}");
@@ -133,7 +134,8 @@ pub(crate) fn any_memory() -> impl Strategy<Value = Memory> {
             } else {
                 Status::Active
             };
-            memory.source.events = vec![format!("old{id}#1")];
+            memory.source.events = vec![format!("old{}#1", id % 50)];
+            memory.files = vec![format!("src/{}.rs", port)];
             memory
         },
     )

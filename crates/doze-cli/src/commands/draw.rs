@@ -320,6 +320,7 @@ pub(super) fn memory(
         ("topic", memory.topic_key.clone().unwrap_or_default()),
         ("tags", memory.tags.join(", ")),
         ("files", memory.files.join(", ")),
+        ("cites", joined(cited(memory))),
         ("id", memory.id.clone()),
     ];
     for (name, value) in fields {
@@ -377,6 +378,13 @@ pub(super) fn why(
     screen.line(format!("Wrong?      doze feedback {id} wrong"))?;
     screen.line(format!("Delete it:  doze forget {id}"))?;
     Ok(Exit::Done)
+}
+
+/// The memories that a pattern cites.
+fn cited(memory: &MemoryRecord) -> impl Iterator<Item = Option<String>> {
+    let is_pattern = memory.topic_key.as_deref().is_some_and(|key| key.starts_with("pattern/"));
+    let ids = memory.contexts.iter().filter_map(|context| context.origin.as_deref());
+    ids.filter(move |_| is_pattern).map(|id| Some(short_ids(id)))
 }
 
 /// What a score is made of, in words; a part that is not known here as it is called.

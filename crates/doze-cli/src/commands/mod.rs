@@ -10,6 +10,7 @@ mod memory;
 mod names;
 mod project;
 mod recall;
+mod report;
 mod service;
 mod session;
 mod sessions;

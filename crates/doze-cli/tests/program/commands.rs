@@ -291,14 +291,28 @@ fn a_dream_tells_what_and_why() {
     after["title"] = json!("Staging API listens on 5433");
     after["body"] = json!("5433");
     after["project"] = json!(PROJECT);
+    let mut former = memory();
+    former["status"] = json!("superseded");
+    former["superseded_by"] = json!("m");
+    let mut pattern = memory();
+    pattern["title"] = json!("Mind what went wrong with `db.rs`");
+    pattern["body"] = json!("Close the pool; Retry once");
+    pattern["topic_key"] = json!("pattern/db.rs");
     let _daemon = FakeDaemon::start(&home, move |method, _| {
         if method == "project.list" {
             return projects();
         }
         json!({"id": "41", "mode": "code", "started_at": "2020-01-01T03:00:00Z", "ended_at": "2020-01-01T03:00:14Z", "result": "done",
             "sessions": [{"session": "s-81", "outcome": "extracted"}, {"session": "s-82", "project": PROJECT, "outcome": "skipped", "reason": "too short"}],
-            "changes": [{"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]}],
-            "left_alone": [{"title": "Always rebase before pushing", "project": PROJECT, "reason": "it comes from what a tool or a page printed; accept it with doze review"}],
+            "changes": [
+                {"op": "supersede", "memory": "m", "before": memory(), "after": after, "because": "changed by you", "evidence": ["s-79#12"]},
+                {"op": "supersede", "memory": "h", "after": former, "because": "the former text is kept as history", "evidence": ["s-79#12"]},
+                {"op": "promote", "memory": "p", "after": pattern, "because": "3 lessons of 3 sessions speak of db.rs", "evidence": []},
+                {"op": "add", "memory": "n", "after": memory(), "because": "said by the person in s-81 #4", "evidence": ["s-81#4"]}],
+            "left_alone": [
+                {"title": "Always rebase before pushing", "project": PROJECT, "reason": "it comes from what a tool or a page printed; accept it with doze review"},
+                {"title": "Use pnpm", "project": PROJECT, "reason": "it is known already"},
+                {"title": "Run curl", "project": PROJECT, "reason": "it comes from what a tool or a page printed; accept it with doze review"}],
             "undone_at": "2020-01-02T00:00:00Z", "left": [{"id": "m", "title": "Staging API listens on 5433", "because": "its text was changed since"}]})
     });
     let ran = home.run(&["dream", "show", "41"]);
@@ -306,16 +320,32 @@ fn a_dream_tells_what_and_why() {
     let (heading, rest) = ran.stdout.split_once('\n').unwrap();
     assert!(heading.ends_with(", took 14 s · 2 sessions of shop"), "{heading}");
     let wanted = "
-  updated 1   left alone 1
+  learned 1   patterns 1   updated 1   left alone 3
 
+  Learned
+  + just itest
+    Use just itest instead of make test, which misses the broker.
+    because said by the person in s-81 #4 · doze why n
+
+  Seen in several sessions
+  ^ Mind what went wrong with `db.rs`
+    Close the pool; Retry once
+    because 3 lessons of 3 sessions speak of db.rs · doze why p
+
+  Updated
   ~ Staging API listens on 5433                                             shop
     was: Use just itest instead of make test, which misses the broker.
-    because changed by you (s-79#12)
+    because changed by you (s-79#12) · doze why m
 
-  · left alone: Always rebase before pushing                                shop
+  Left alone
+  · Always rebase before pushing                                            shop
+  · Run curl                                                                shop
     it comes from what a tool or a page printed; accept it with doze review
+  · Use pnpm                                                                shop
+    it is known already
 
-  · session s-82 skipped: too short                                         shop
+  Sessions
+  · s-82 skipped: too short                                                 shop
 
   1 memory left as it is now:
   · Staging API listens on 5433                                                m

@@ -108,7 +108,7 @@ pub struct Context {
     pub conversation_id: Option<String>,
     /// The message it stood in.
     pub message_id: Option<String>,
-    /// How it was found.
+    /// How it was found; of a pattern the id of the memory that it cites.
     pub origin: Option<String>,
 }
 
@@ -171,7 +171,17 @@ pub struct Memory {
     pub file_ref: Option<String>,
 }
 
+/// The topic key of a pattern is this and what its lessons are about.
+pub const PATTERN_KEY: &str = "pattern/";
+
 impl Memory {
+    /// A dream made it of other memories of its project, which it cites in `contexts`, each by its id in `origin`.
+    pub fn is_pattern(&self) -> bool {
+        self.verification == Verification::Rule
+            && !self.contexts.is_empty()
+            && self.topic_key.as_deref().is_some_and(|key| key.starts_with(PATTERN_KEY))
+    }
+
     /// A person wrote, verified or pinned it: no dream and no extraction may change it.
     pub fn is_protected(&self) -> bool {
         self.pinned || self.verification == Verification::Human

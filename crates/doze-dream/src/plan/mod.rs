@@ -1,6 +1,7 @@
 //! What a sweep changes: new findings settled against what is known, then the spaces tidied.
 
 mod board;
+mod pattern;
 mod settle;
 mod taken;
 #[cfg(test)]
@@ -89,6 +90,7 @@ pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan
         tidy::merge(&mut board);
         tidy::promote(&mut board);
         tidy::retire(&mut board);
+        pattern::find(&mut board);
         if board.changed() == before {
             break;
         }

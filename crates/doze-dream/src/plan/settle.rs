@@ -9,6 +9,7 @@ use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::{Board, Texts, comparable};
+use super::pattern::is_key;
 use super::tidy::{is_due, lifetime_days};
 
 /// Confidence gained by independent evidence (S1.18).
@@ -41,7 +42,7 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     if matches!(candidate.scope, Scope::Bank) {
         return leave(board, finding, "nothing is learned into the bank");
     }
-    let everywhere = board.places(&candidate.scope, |_| true);
+    let everywhere = board.places(&candidate.scope, |memory| !memory.is_pattern());
     let texts = Texts::of(&candidate.title, &candidate.body);
     // A rule finds one thing in an event; a model that was asked may find several, so that there the words decide.
     let is_replied = finding.found_by == Verification::Extraction;
@@ -54,7 +55,8 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     if is_known {
         return;
     }
-    let places = board.places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind));
+    let places = board
+        .places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind) && !memory.is_pattern());
     let of = |board: &Board<'_>, status: Status, relation: Relation| {
         places
             .iter()
@@ -261,7 +263,11 @@ fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
         title,
         body,
         tags: candidate.tags.clone(),
-        topic_key: candidate.topic_key.as_ref().map(|key| text::cut(key, MAX_TOPIC).to_owned()),
+        topic_key: candidate
+            .topic_key
+            .as_ref()
+            .filter(|key| !is_key(&text::topic_key(key)))
+            .map(|key| text::cut(key, MAX_TOPIC).to_owned()),
         files: candidate.files.iter().take(MAX_FILES).cloned().collect(),
         confidence: if candidate.confidence.is_finite() {
             candidate.confidence.clamp(*range.start(), *range.end())

@@ -143,6 +143,11 @@ impl Vetoes {
         self.keeps_awake(memory) && self.known.get(&memory.id).is_some_and(|known| found_at <= known.at)
     }
 
+    /// Whether a record may not be rewritten for what was found last at a time.
+    pub(super) fn keeps_text(&self, id: &MemoryId, found_at: Timestamp) -> bool {
+        self.known.get(id).is_some_and(|known| found_at <= known.at)
+    }
+
     /// Whether a fact, last found at a time, may not be shared with a space.
     pub(super) fn keeps_private(&self, scope: &Scope, fact: &Texts, found_at: Timestamp) -> bool {
         self.shared.iter().any(|(space, shared, at)| {

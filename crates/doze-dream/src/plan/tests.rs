@@ -527,3 +527,125 @@ proptest! {
         }
     }
 }
+
+/// A lesson of session `name` about a file.
+fn lesson(name: &str, title: &str, file: &str, days: i64) -> Memory {
+    let mut lesson = memory(&format!("of-{name}"), Kind::Lesson, title, "", days);
+    lesson.source.session = Some(name.to_owned());
+    lesson.source.events = vec![format!("{name}#7")];
+    lesson.files = vec![file.to_owned()];
+    lesson
+}
+
+fn three_lessons() -> Vec<Memory> {
+    vec![
+        lesson("s1", "Close the pool before the test ends", "src/Db.rs", 9),
+        lesson("s2", "Run migrations under the advisory lock", "src/Db.rs", 6),
+        lesson("s3", "Retry a serialization failure once", "src/Db.rs", 3),
+    ]
+}
+
+#[test]
+fn three_lessons_of_three_sessions_about_one_file_become_one_above_them() {
+    let lessons = three_lessons();
+    let (plan, after) = run(&lessons, &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Promote, "new0004")]);
+    let pattern = by_id(&after, "new0004");
+    assert_eq!(pattern.title, "Mind what went wrong with `src/Db.rs`");
+    assert_eq!(
+        pattern.body,
+        "Retry a serialization failure once; Run migrations under the advisory lock; \
+         Close the pool before the test ends"
+    );
+    assert_eq!(plan.changes[0].because, "3 lessons of 3 sessions speak of src/Db.rs");
+    let cited: Vec<&str> = pattern.contexts.iter().filter_map(|context| context.origin.as_deref()).collect();
+    assert_eq!(cited, ["of-s3", "of-s2", "of-s1"]);
+    assert_eq!(pattern.source.events, ["s1#7", "s2#7", "s3#7"]);
+    assert_eq!((pattern.files[0].as_str(), pattern.evidence_count), ("src/Db.rs", 3));
+    assert_eq!(pattern.created_at, ago(24 * 3));
+    assert!(lessons.iter().all(|lesson| after.contains(lesson)), "the lessons stay as they are");
+    assert!(run(&after, &[], &[], &Caps::default()).0.changes.is_empty(), "the second dream changes nothing");
+}
+
+#[test]
+fn no_pattern_comes_of_fewer_sessions_other_things_or_other_kinds() {
+    let with = |change: &dyn Fn(&mut Memory)| {
+        let mut lessons = three_lessons();
+        change(&mut lessons[2]);
+        run(&lessons, &[], &[], &Caps::default()).0.changes.len()
+    };
+    assert_eq!(with(&|_| {}), 1);
+    assert_eq!(with(&|last| last.source.events = vec!["s1#9".into()]), 0, "two sessions");
+    assert_eq!(with(&|last| last.files = vec!["src/http.rs".into()]), 0, "another file");
+    assert_eq!(with(&|last| last.kind = Kind::Decision), 0, "another kind");
+    assert_eq!(with(&|last| last.status = Status::Retracted), 0, "marked wrong");
+    assert_eq!(with(&|last| last.scope = Scope::Project("q".into())), 0, "another project");
+    assert_eq!(with(&|last| last.files = vec!["x".repeat(99)]), 0, "too long a name");
+    assert_eq!(
+        with(&|last| (last.files, last.body) = (vec![], "The pool of `src/db.rs` is small.".into())),
+        1,
+        "a name in backticks counts like a file"
+    );
+}
+
+#[test]
+fn a_pattern_grows_shrinks_and_wakes_with_what_it_cites() {
+    let (_, mut known) = run(&three_lessons(), &[], &[], &Caps::default());
+    known.push(lesson("s4", "Never hold a transaction across an await", "src/Db.rs", 1));
+    let (plan, mut known) = run(&known, &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "new0004")]);
+    assert_eq!((by_id(&known, "new0004").evidence_count, by_id(&known, "new0004").contexts.len()), (4, 4));
+
+    known.retain(|memory| !["of-s1", "of-s4"].contains(&memory.id.as_str()));
+    let (plan, mut known) = run(&known, &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Retire, "new0004")]);
+    assert_eq!(by_id(&known, "new0004").status, Status::Stale);
+    assert!(run(&known, &[], &[], &Caps::default()).0.changes.is_empty());
+
+    known.push(lesson("s5", "Ask the replica for long reports", "src/Db.rs", 0));
+    let (plan, known) = run(&known, &[], &[], &Caps::default());
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "new0004")]);
+    assert_eq!(by_id(&known, "new0004").status, Status::Active);
+}
+
+#[test]
+fn what_a_person_says_of_a_pattern_holds() {
+    let (plan, known) = run(&three_lessons(), &[], &[], &Caps::default());
+    let with = |change: &dyn Fn(&mut Memory)| {
+        let mut known = known.clone();
+        known.push(lesson("s4", "Never hold a transaction across an await", "src/Db.rs", 1));
+        change(known.iter_mut().find(|memory| memory.is_pattern()).unwrap());
+        run(&known, &[], &[], &Caps::default()).0.changes.len()
+    };
+    assert_eq!(with(&|_| {}), 1, "it grows");
+    assert_eq!(with(&|pattern| pattern.status = Status::Retracted), 0, "marked wrong");
+    assert_eq!(with(&|pattern| pattern.pinned = true), 0, "pinned");
+    assert_eq!(with(&|pattern| pattern.verification = Verification::Human), 0, "rewritten");
+
+    // Taken back, it comes again only for what is learned later.
+    let change = &plan.changes[0];
+    let taken = [TakenBack { op: change.op, before: None, after: change.after.clone(), at: ago(1) }];
+    let mut lessons = three_lessons();
+    assert!(run_after(&taken, &lessons, &[], &[], &Caps::default()).0.changes.is_empty());
+    lessons.push(lesson("s4", "Never hold a transaction across an await", "src/Db.rs", 0));
+    assert_eq!(run_after(&taken, &lessons, &[], &[], &Caps::default()).0.changes.len(), 1);
+}
+
+#[test]
+fn a_lesson_is_cited_once_and_nobody_else_may_take_the_key() {
+    let mut lessons = three_lessons();
+    for lesson in &mut lessons {
+        lesson.files.push("src/http.rs".into());
+    }
+    let (plan, _) = run(&lessons, &[], &[], &Caps::default());
+    assert_eq!(plan.changes.len(), 1, "{plan:?}");
+    let mut said = finding("s9", 1, Kind::Lesson, "Mind the pool", "Mind the pool of the database", 1);
+    said.candidate.topic_key = Some("Pattern / src/db.rs".into());
+    let (plan, after) = run(&[], &[said], &[], &Caps::default());
+    assert_eq!((plan.changes.len(), after[0].topic_key.as_deref()), (1, None));
+    let mut other = lesson("s9", "Mine", "x", 1);
+    other.topic_key = Some("pattern/src/db.rs".into());
+    lessons.push(other);
+    lessons.iter_mut().for_each(|lesson| lesson.files.retain(|file| file != "src/http.rs"));
+    assert!(run(&lessons, &[], &[], &Caps::default()).0.changes.is_empty(), "the key is taken");
+}

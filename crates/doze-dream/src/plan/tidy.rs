@@ -21,9 +21,11 @@ const MAX_COMPARED: usize = 400;
 const SURE: f64 = 0.8;
 
 /// Faces whose records a dream may tidy. The bank is the person's, workspace memory has its truth in files, working
-/// memory its own rules.
+/// memory its own rules, and a pattern goes with the lessons it cites.
 fn is_tidied(memory: &Memory) -> bool {
-    matches!(memory.face, Face::Office | Face::Project) && !matches!(memory.scope, Scope::Bank)
+    matches!(memory.face, Face::Office | Face::Project)
+        && !matches!(memory.scope, Scope::Bank)
+        && !memory.is_pattern()
 }
 
 /// Makes one of what stands twice in a space: the better record stays, the other one points to it.
@@ -265,6 +267,9 @@ pub(super) fn lifetime_days(kind: Kind) -> i64 {
 pub fn retires_when(memory: &Memory) -> String {
     if memory.is_protected() {
         return "never: a person wrote, verified or pinned it".to_owned();
+    }
+    if memory.is_pattern() {
+        return "a dream, when fewer than three of the lessons it cites are left".to_owned();
     }
     if !is_tidied(memory) {
         return "never by a dream: its own face keeps it".to_owned();

@@ -293,7 +293,15 @@ impl Engine {
             now,
             caps: &caps,
         };
-        Ok(plan(&input, &mut || self.new_memory_id()))
+        let mut made = plan(&input, &mut || self.new_memory_id());
+        let mut forgotten = BTreeSet::new();
+        for change in made.changes.iter().filter(|change| change.after.is_pattern()) {
+            if self.is_forgotten(snapshot, owner, &change.after.title)? {
+                forgotten.insert(change.after.id.clone());
+            }
+        }
+        made.changes.retain(|change| !forgotten.contains(&change.after.id));
+        Ok(made)
     }
 }
 

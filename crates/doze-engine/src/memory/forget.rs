@@ -281,8 +281,13 @@ struct Gone {
 
 impl Gone {
     fn add(&mut self, memory: Memory) {
+        let is_pattern = memory.is_pattern();
         self.ids.insert(memory.id);
         self.texts.extend([memory.title, memory.body]);
+        if is_pattern {
+            // Its evidence is that of the memories it cites.
+            return;
+        }
         for event in &memory.source.events {
             if let Some((session, ordinal)) = event.rsplit_once('#')
                 && let Ok(ordinal) = ordinal.parse()
@@ -341,8 +346,8 @@ fn surroundings(scope: &Scope) -> Scope {
     scope.project().map_or_else(|| scope.clone(), |project| Scope::Project(project.clone()))
 }
 
-/// Memories, their former versions, and their copies in the spaces of their project: a fact that was shared stands
-/// twice. Each space is read once, and must be as it was read.
+/// Memories, their former versions, the patterns that cite them, and their copies in the spaces of their project: a fact
+/// that was shared stands twice. Each space is read once, and must be as it was read.
 fn with_copies(
     snapshot: &Snapshot,
     mut set: ChangeSet,
@@ -365,7 +370,12 @@ fn with_copies(
         for other in snapshot.memories(&set.owner, &scope)? {
             let is_named = |name: &str| wanted.contains(&(place.clone(), name));
             let is_copy = is_named(&other.content_hash) && !other.is_protected();
-            if is_copy
+            let cites_it = other.is_pattern()
+                && other.contexts.iter().filter_map(|cited| cited.origin.as_deref()).any(is_named);
+            if cites_it && !is_named(other.id.as_str()) {
+                // A later dream says anew what is left of it, so that its words get no tombstone.
+                gone.ids.insert(other.id);
+            } else if is_copy
                 || is_named(other.id.as_str())
                 || other.superseded_by.as_ref().is_some_and(|by| is_named(by.as_str()))
             {

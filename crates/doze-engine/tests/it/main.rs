@@ -16,6 +16,7 @@ mod kept;
 mod kit;
 mod memory;
 mod modes;
+mod pattern;
 mod project;
 mod promote;
 mod race;

@@ -1,0 +1,84 @@
+//! Lessons of several sessions about one thing, and the one above them.
+
+use doze_core::model::{Memory, Status};
+use doze_engine::{DreamRequest, Forget, ListRequest};
+
+use crate::jobs::run;
+use crate::kit::{Kit, memory, reply};
+
+/// A run that taught a lesson about the pool.
+fn learn(kit: &Kit, session: &str, cwd: &str, first: i64, title: &str) {
+    kit.jobs_by(kit.replies(&reply(&[memory("", title, &format!("{title}, as the run showed."))])));
+    kit.commit(run(session, cwd, first));
+    kit.run_jobs();
+}
+
+fn dream(kit: &Kit) {
+    kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+}
+
+fn active(kit: &Kit) -> Vec<Memory> {
+    let request = ListRequest { everywhere: true, limit: 500, ..Default::default() };
+    let all = kit.engine.memories(&kit.owner, &request).unwrap().items;
+    all.into_iter().filter(|memory| memory.status == Status::Active).collect()
+}
+
+fn pattern(kit: &Kit) -> Option<Memory> {
+    active(kit).into_iter().find(Memory::is_pattern)
+}
+
+fn forget(kit: &Kit, memory: &Memory) {
+    kit.engine.forget(&kit.owner, &Forget::Memory(memory.id.clone()), true).unwrap();
+}
+
+const LESSONS: [(&str, &str); 3] = [
+    ("one", "Close every worker before the suite ends"),
+    ("two", "Give the slow fixtures a longer timeout"),
+    ("three", "Seed the random order for a failing shard"),
+];
+
+#[test]
+fn lessons_of_three_sessions_are_cited_by_one_and_forgotten_from_it() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for (place, (session, title)) in (0..).zip(LESSONS) {
+        assert_eq!(pattern(&kit), None);
+        learn(&kit, session, &cwd, 1 + 20 * place, title);
+        dream(&kit);
+    }
+    let found = pattern(&kit).unwrap();
+    assert_eq!(found.title, "Mind what went wrong with `src/pool.ts`");
+    assert!(LESSONS.iter().all(|(_, title)| found.body.contains(title)), "{found:?}");
+    let why = kit.engine.why(&kit.owner, &found.id).unwrap();
+    assert_eq!(why.history[0].because, "3 lessons of 3 sessions speak of src/pool.ts");
+    assert!(!why.evidence.is_empty() && why.retires.contains("fewer than three"), "{why:?}");
+
+    let cited = |title: &str| active(&kit).into_iter().find(|memory| memory.title == title).unwrap();
+    forget(&kit, &cited(LESSONS[0].1));
+    let left = active(&kit);
+    assert!(left.iter().all(|memory| !memory.body.contains(LESSONS[0].1)), "{left:?}");
+    let words = cited(LESSONS[1].1);
+    assert!(
+        kit.engine
+            .why(&kit.owner, &words.id)
+            .unwrap()
+            .evidence
+            .iter()
+            .all(|line| line.quote != "[forgotten]")
+    );
+    dream(&kit);
+    assert_eq!(pattern(&kit), None, "two lessons are left");
+
+    learn(&kit, "four", &cwd, 90, "Pin the runner to one core on battery");
+    dream(&kit);
+    let again = pattern(&kit).unwrap();
+    assert!(again.body.contains("Pin the runner") && !again.body.contains(LESSONS[0].1), "{again:?}");
+
+    // A pattern that is forgotten takes nobody's evidence with it, and does not come back.
+    forget(&kit, &again);
+    let words = kit.engine.why(&kit.owner, &cited(LESSONS[2].1).id).unwrap().evidence;
+    assert!(words.iter().all(|line| line.quote != "[forgotten]"), "{words:?}");
+    learn(&kit, "five", &cwd, 120, "Drop the shared cache between two shards");
+    dream(&kit);
+    assert_eq!(pattern(&kit), None);
+}
