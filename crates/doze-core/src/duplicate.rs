@@ -19,6 +19,19 @@ pub fn is_duplicate(a: &str, b: &str) -> bool {
     jaccard(&normalise_words(a), &normalise_words(b)) > SAME_ABOVE
 }
 
+/// The words that a text turns down: what follows "not", "never" or "instead of".
+pub fn denied(text: &str) -> BTreeSet<String> {
+    let orders = ["before ", "after "];
+    let (polarity, _) = polarity(&one_line(text));
+    let denied = polarity.iter().filter(|item| !orders.iter().any(|order| item.starts_with(order)));
+    denied.flat_map(|item| normalise_words(item.split_once(' ').map_or("", |(_, what)| what))).collect()
+}
+
+/// Whether a word of a word set says nothing by itself.
+pub fn is_filler(word: &str) -> bool {
+    FILLERS.contains(&word)
+}
+
 /// How a newer text stands to an older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {

@@ -23,7 +23,7 @@ pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retr
 pub use cron::{Cron, CronError};
 pub use digest::{digest, told};
 pub use plan::{CandidateOf, Plan, PlanInput, TakenBack, plan, retires_when, settled, taken_back};
-pub use replied::{Proposal, proposed, spoken_of};
+pub use replied::{Proposal, is_own_account, proposed, spoken_of};
 pub use undo::{Standing, Undo, UndoError, UndoStep, undo};
 
 /// The bounds of one sweep.

@@ -58,6 +58,13 @@ pub fn spoken_of(events: &[(u64, Event)], items: &[String], context: &ExtractCon
     items.iter().filter(|item| witness.is_spoken(item)).cloned().collect()
 }
 
+/// Whether nothing of what a reply tells of the run comes from a page: an agent that goes on reads it as what was asked
+/// and done.
+pub fn is_own_account(events: &[(u64, Event)], told: &str, context: &ExtractContext<'_>) -> bool {
+    let events = own(events, context.was_shown);
+    Witness::of(&events).is_clean(told)
+}
+
 /// Whether doze had put these very words before an agent when the session began.
 fn is_shown(proposal: &Proposal, session: &Session, was_shown: WasShown<'_>) -> bool {
     let began = Voice { at: Some(session.started_at), is_person: false };
@@ -119,8 +126,7 @@ fn standing(kind: Kind, statement: &str, said_by: Option<Origin>, witness: &Witn
     let may_be = match kind {
         Kind::Lesson | Kind::EnvQuirk => true,
         Kind::Command => witness.has_run(statement),
-        Kind::Preference | Kind::Convention => witness.is_spoken(statement),
-        _ => is_own,
+        _ => witness.is_spoken(statement),
     };
     match (may_be, said_by) {
         // Word for word what was run, whatever else is said about it.

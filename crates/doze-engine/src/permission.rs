@@ -18,6 +18,7 @@ const MAX_MODES: usize = 256;
 /// The mode that a session's hooks told.
 struct Mode {
     key: String,
+    harness: String,
     session: String,
     mode: Permission,
     at: Timestamp,
@@ -28,8 +29,9 @@ impl Mode {
     /// sessions at once, and counts for none.
     fn read(prefix: &str, key: String, value: &[u8]) -> Option<Self> {
         let (mode, at) = std::str::from_utf8(value).ok()?.split_once(' ')?;
-        let session = key.strip_prefix(prefix)?.to_owned();
-        Some(Self { key, session, mode: mode.parse().ok()?, at: at.parse().ok()? })
+        let (harness, session) = key.strip_prefix(prefix)?.split_once('\0')?;
+        let (harness, session) = (harness.to_owned(), session.to_owned());
+        Some(Self { key, harness, session, mode: mode.parse().ok()?, at: at.parse().ok()? })
     }
 }
 
@@ -50,10 +52,11 @@ impl Engine {
         mode: &str,
     ) -> Result<(), EngineError> {
         check_name("session", session)?;
-        let Some(prefix) = self.prefix_of(owner, reader, harness)? else { return Ok(()) };
+        let Some(prefix) = self.prefix_of(owner, reader)? else { return Ok(()) };
         let (now, session, mode) = (self.now(), safe_name(session), Permission::of_harness(mode));
+        let harness = safe_name(harness);
         let snapshot = self.store().snapshot()?;
-        let (mut live, dead) = self.modes(&snapshot, owner, &prefix, harness)?;
+        let (mut live, dead) = self.modes(&snapshot, owner, &prefix, &harness)?;
         let known = live.iter().position(|known| known.session == session).map(|at| live.swap_remove(at));
         if known.is_some_and(|known| known.mode == mode && now.duration_since(known.at).abs() < NOTED_AGAIN) {
             return Ok(());
@@ -65,24 +68,25 @@ impl Engine {
             set = set.delete_aux(Family::Setting, key);
         }
         let value = format!("{mode} {now}");
-        self.store().apply_soon(set.put_aux(Family::Setting, format!("{prefix}{session}"), value))?;
+        let key = format!("{prefix}{harness}\0{session}");
+        self.store().apply_soon(set.put_aux(Family::Setting, key, value))?;
         Ok(())
     }
 
-    /// What an agent of a harness may do in a project. Nobody tells a tool which session it is called in, so of several
-    /// that go on the most careful mode holds; `None` when none does.
+    /// What an agent of a harness may do in a project, and where the harness is unknown (empty) one of any. Nobody tells a
+    /// tool which session it is called in, so of several that go on the most careful mode holds; `None` when none does.
     pub fn permission(
         &self,
         owner: &OwnerId,
         reader: &Reader,
         harness: &str,
     ) -> Result<Option<Permission>, EngineError> {
-        let Some(prefix) = self.prefix_of(owner, reader, harness)? else { return Ok(None) };
-        let (live, _) = self.modes(&self.store().snapshot()?, owner, &prefix, harness)?;
+        let Some(prefix) = self.prefix_of(owner, reader)? else { return Ok(None) };
+        let (live, _) = self.modes(&self.store().snapshot()?, owner, &prefix, &safe_name(harness))?;
         Ok(live.into_iter().map(|told| told.mode).min())
     }
 
-    /// The modes that count, and the keys of the records that do not.
+    /// The modes of a harness that count, all of them when it is empty, and the keys of the records that do not.
     fn modes(
         &self,
         snapshot: &Snapshot,
@@ -91,9 +95,10 @@ impl Engine {
         harness: &str,
     ) -> Result<(Vec<Mode>, Vec<String>), ReadError> {
         let (mut live, mut dead) = (Vec::new(), Vec::new());
-        for (key, value) in snapshot.aux_scan(owner, Family::Setting, prefix)? {
+        let of_harness = if harness.is_empty() { prefix.to_owned() } else { format!("{prefix}{harness}\0") };
+        for (key, value) in snapshot.aux_scan(owner, Family::Setting, &of_harness)? {
             match Mode::read(prefix, key.clone(), &value) {
-                Some(told) if self.counts(snapshot, owner, &told, harness)? => live.push(told),
+                Some(told) if self.counts(snapshot, owner, &told)? => live.push(told),
                 _ => dead.push(key),
             }
         }
@@ -101,30 +106,18 @@ impl Engine {
     }
 
     /// Whether a session was heard of lately and has not ended since it told its mode.
-    fn counts(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        told: &Mode,
-        harness: &str,
-    ) -> Result<bool, ReadError> {
+    fn counts(&self, snapshot: &Snapshot, owner: &OwnerId, told: &Mode) -> Result<bool, ReadError> {
         if self.now().duration_since(told.at).abs() >= COUNTS {
             return Ok(false);
         }
-        let key = SessionKey::new(told.session.clone(), safe_name(harness));
+        let key = SessionKey::new(told.session.clone(), told.harness.clone());
         let session = snapshot.session(owner, &key)?;
         Ok(!session.is_some_and(|session| session.ended.is_some() && session.heard_at >= told.at))
     }
 
-    fn prefix_of(
-        &self,
-        owner: &OwnerId,
-        reader: &Reader,
-        harness: &str,
-    ) -> Result<Option<String>, EngineError> {
+    fn prefix_of(&self, owner: &OwnerId, reader: &Reader) -> Result<Option<String>, EngineError> {
         let place = self.place_of_reader(owner, reader)?;
-        let project = place.as_ref().and_then(|place| place.id());
-        Ok(project.map(|project| format!("{}{}\0", modes_prefix(project), safe_name(harness))))
+        Ok(place.as_ref().and_then(|place| place.id()).map(modes_prefix))
     }
 
     /// Why memory neither tells nor takes anything here, if so: it is off, paused, or the project is ignored.

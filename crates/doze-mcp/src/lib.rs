@@ -6,6 +6,7 @@
 
 mod arguments;
 mod face;
+mod flow;
 mod project;
 mod switch;
 mod tools;
@@ -43,7 +44,8 @@ pub async fn serve<R, W>(
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = AsyncRwTransport::<RoleServer, R, W>::new(read, write).with_max_line_length(max_line);
+    let (read, write) = flow::bounded(read, write);
+    let transport = AsyncRwTransport::<RoleServer, _, _>::new(read, write).with_max_line_length(max_line);
     let face = face::Face::new(project, turns::Line::new(common.turns.clone()));
     let memory = common.memory.watch();
     let served = async {

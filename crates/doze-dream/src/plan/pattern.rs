@@ -197,7 +197,7 @@ fn said(board: &Board<'_>, key: &str, places: &BTreeSet<usize>) -> Option<Said> 
             .cloned()
             .into_iter()
             .collect(),
-        confidence: sum / cited.len() as f64,
+        confidence: (sum / cited.len() as f64 * 100.0).round() / 100.0,
         at,
     })
 }

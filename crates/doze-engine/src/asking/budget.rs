@@ -88,7 +88,10 @@ impl Engine {
         tokens: u64,
     ) -> Result<Result<Reserved, Timestamp>, EngineError> {
         self.decide("the budget keeps changing", |snapshot| {
-            if let Some(until) = self.spent_until(snapshot, owner)? {
+            let limit = self.switches().extractors.tokens_per_day;
+            let is_too_much = limit > 0 && self.usage(snapshot, owner)?.tokens.saturating_add(tokens) > limit;
+            let until = self.spent_until(snapshot, owner)?;
+            if let Some(until) = until.or_else(|| is_too_much.then(|| next_day(self.now()))) {
                 return Ok((ChangeSet::new(owner.clone()), Err(until)));
             }
             let mut day = String::new();

@@ -21,6 +21,8 @@ const MAX_TITLE: usize = 200;
 
 /// Tokens that are set aside for a reply until it is there: six memories and a summary.
 const REPLY_TOKENS: u64 = 2_048;
+/// Times the estimate that an answer is taken to have cost at most.
+const MOST_TIMES: u64 = 20;
 
 /// What `extractor` and `dream.extractor` may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -177,6 +179,15 @@ impl Extractors {
         Ok(Asked::Somebody(Box::new(extractor)))
     }
 
+    /// Whom the key is for: who is asked by name, and where. `None` when nobody is.
+    pub fn key_holder(&self) -> Option<String> {
+        let named = [self.jobs, self.dreams].into_iter().find(|who| who.is_named())?;
+        Some(match named {
+            Who::Http => format!("http at {}", self.url),
+            other => other.as_str().to_owned(),
+        })
+    }
+
     /// The model and the key of whoever is asked, where they are theirs: they belong to `extractor`, and where that asks
     /// nobody by name to `dream.extractor`. A secret that is meant for one is never shown to another.
     fn belongings(&self, who: Who) -> (&str, Option<Key>) {
@@ -257,6 +268,13 @@ impl Engine {
         };
         let prompt = doze_extract::prompt(subject, digest);
         let asked = tokens::estimate(&prompt) as u64;
+        let most = self.switches().extractors.tokens_per_day;
+        if most > 0 && asked + REPLY_TOKENS > most {
+            return Ok(Err(Unanswered::Failed(format!(
+                "it may cost {} tokens, more than extractor.tokens_per_day allows a day",
+                asked + REPLY_TOKENS
+            ))));
+        }
         let reserved = match self.take_call(owner, asked + REPLY_TOKENS)? {
             Ok(reserved) => reserved,
             Err(until) => return Ok(Err(Unanswered::Spent(until))),
@@ -264,7 +282,8 @@ impl Engine {
         let again = || self.take_again(owner).unwrap_or_default();
         let answer = extractor.ask(&prompt, TIMEOUT, &Wish { gave_up, again: &again });
         let cost = match &answer {
-            Ok(answer) => answer.tokens,
+            // What a server tells is believed within reason.
+            Ok(answer) => answer.tokens.min(MOST_TIMES * (asked + REPLY_TOKENS)),
             // It may cost what was asked, whatever became of the answer.
             Err(failure) if failure.was_sent() => asked,
             Err(_) => 0,

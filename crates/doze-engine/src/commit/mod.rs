@@ -20,6 +20,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::asking::Who;
+use crate::dream::{NOBODY, checkpointed};
 use crate::jobs::QUEUED;
 use crate::names::{
     MAX_NAME_BYTES, MAX_PATH_BYTES, check_agent, check_chars, check_count, check_given, check_name,
@@ -199,6 +201,10 @@ impl Engine {
             session.task = intake.task.clone().or(session.task);
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
             let set = work.with_events(snapshot, &mut session, &fresh)?;
+            if !fresh.is_empty() {
+                // It goes on.
+                session.ended = None;
+            }
             let counts = EventCounts { new: fresh.len() as u64, known, skipped: intake.skipped };
             Ok((Some(set.put_session(session)), counts))
         })?;
@@ -433,10 +439,23 @@ impl Work<'_> {
         session.last_event_at = session.last_event_at.max(times().max().unwrap_or(silent));
         session.event_count += fresh.len() as u64;
         session.rounds += rounds(session.mode, fresh, first > 0);
+        if self.becomes_work(snapshot, session)? {
+            // What was said while it was a discussion stays unread (S1.5), also in what is told of the session.
+            let rounds = session.rounds - rounds(session.mode, fresh, first > 0);
+            for ledger in Who::LEDGERS.into_iter().chain([NOBODY]) {
+                set = checkpointed(set, &key, ledger, first, rounds)?;
+            }
+        }
         if fresh.is_empty() {
             return Ok(set);
         }
         Ok(set.append_events(key, self.place.id().cloned(), first, fresh.to_vec()))
+    }
+
+    /// Whether a session that nobody learned from so far is one that is learned from.
+    fn becomes_work(&self, snapshot: &Snapshot, session: &Session) -> Result<bool, EngineError> {
+        let before = snapshot.session(self.owner, &session.key)?;
+        Ok(session.kind.is_learned_from() && before.is_some_and(|before| !before.kind.is_learned_from()))
     }
 
     /// The events no session of the project has brought before, each once.
@@ -554,8 +573,12 @@ impl Work<'_> {
         fresh: &[Event],
         intake: &Intake,
     ) -> Result<Summary, EngineError> {
+        let unread = match self.becomes_work(snapshot, session)? {
+            true => stored,
+            false => self.engine.checkpoint(snapshot, self.owner, &session.key, NOBODY)?.ordinal,
+        };
         let stored = Session { event_count: stored, ..session.clone() };
-        let stored = self.engine.events_of_run(snapshot, self.owner, &stored, 0)?;
+        let stored = self.engine.events_of_run(snapshot, self.owner, &stored, unread)?;
         let mut events: Vec<Event> = stored.into_iter().map(|(_, event)| event).collect();
         events.extend_from_slice(fresh);
         let before = session.summary.clone().unwrap_or_default();

@@ -25,7 +25,7 @@ use crate::{Engine, EngineError, lock};
 pub use journal::Undone;
 pub(crate) use reading::followed;
 use running::Running;
-pub(crate) use state::{checkpointed, session_record};
+pub(crate) use state::{NOBODY, checkpointed, session_record};
 pub(crate) use sweep::last_states;
 
 /// How long after the last call an agent counts as at work, unless `dream.idle_minutes` says otherwise.

@@ -6,6 +6,7 @@ use doze_dream::{
 };
 use doze_extract::Extractor;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
+use jiff::Timestamp;
 
 use super::breaks::{Break, reach};
 use super::state::{Kept, Yielded, session_record};
@@ -19,6 +20,8 @@ pub(super) struct Reading {
     pub(super) session: Session,
     pub(super) asked: Asked,
     pub(super) yielded: Yielded,
+    /// Until when a session of this name had been forgotten when it was read.
+    forgotten_at: Option<Timestamp>,
 }
 
 /// Where what a session taught belongs now: projects are merged while somebody reads. `None`: its project is gone.
@@ -69,11 +72,13 @@ impl Engine {
         for _ in 0..crate::CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(Read::Gone) };
+            let forgotten_at = self.session_forgotten_at(&snapshot, owner, &choice.key.session)?;
             let kept = snapshot.aux(owner, Family::Candidates, &record)?;
             let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
             // What came after it was kept is for a later sweep: one range is read once (`R10`).
             if let Some(yielded) = kept.filter(|kept| kept.from == from && kept.upto <= session.event_count) {
-                return Ok(Read::Reading(Box::new(Reading { session, asked, yielded })));
+                let reading = Reading { session, asked, yielded, forgotten_at };
+                return Ok(Read::Reading(Box::new(reading)));
             }
             let events = self.newest_events(&snapshot, owner, &choice.key, from..session.event_count)?;
             let found = match &asked {
@@ -101,7 +106,7 @@ impl Engine {
                 }
             }
             reach(Break::Kept);
-            return Ok(Read::Reading(Box::new(Reading { session, asked, yielded })));
+            return Ok(Read::Reading(Box::new(Reading { session, asked, yielded, forgotten_at })));
         }
         Ok(Read::Retry { reason: "the session keeps changing".to_owned(), counts: true })
     }
@@ -202,8 +207,11 @@ impl Engine {
         for reading in readings {
             let key = &reading.session.key;
             let Some(session) = snapshot.session(owner, key)? else { continue };
+            // One that was begun anew under the name of a forgotten one was not read yet.
+            let is_another =
+                self.session_forgotten_at(snapshot, owner, &key.session)? != reading.forgotten_at;
             let read = self.checkpoint(snapshot, owner, key, reading.asked.name())?.ordinal;
-            if read > reading.yielded.from || never_read(snapshot, owner, &session)?.is_some() {
+            if is_another || read > reading.yielded.from || never_read(snapshot, owner, &session)?.is_some() {
                 continue;
             }
             let mut reading = reading.clone();

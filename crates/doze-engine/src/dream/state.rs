@@ -129,6 +129,9 @@ pub(crate) fn session_record(key: &SessionKey, extractor: &str) -> String {
     session_aux_key(key, extractor)
 }
 
+/// The ledger of what nobody is to read: it was said in a discussion (S1.5).
+pub(crate) const NOBODY: &str = "nobody";
+
 /// Notes that an extractor has read a session up to an ordinal.
 pub(crate) fn checkpointed(
     set: ChangeSet,

@@ -189,7 +189,7 @@ impl Engine {
         let mut held = lock(&self.inner.held);
         self.put_back_stranded(owner, &held)?;
         self.void_jobs(owner)?;
-        let next = self.taken_job(owner)?;
+        let next = self.taken_job(owner, &held)?;
         if let NextJob::Run(key) = &next {
             held.insert((owner.clone(), key.clone()));
         }
@@ -207,17 +207,26 @@ impl Engine {
         for job in jobs(&snapshot, owner)?.into_iter().filter(|job| job.running.is_some()) {
             let key = SessionKey::new(job.session, job.harness);
             if !held.contains(&(owner.clone(), key.clone())) {
-                self.put_back(owner, &key)?;
+                self.put_back(owner, &key, None)?;
             }
         }
         Ok(())
     }
 
-    fn taken_job(&self, owner: &OwnerId) -> Result<NextJob, EngineError> {
+    fn taken_job(
+        &self,
+        owner: &OwnerId,
+        held: &HashSet<(OwnerId, SessionKey)>,
+    ) -> Result<NextJob, EngineError> {
         self.decide("others keep taking jobs", |snapshot| {
             let set = ChangeSet::new(owner.clone());
             let now = self.now();
-            let free = jobs(snapshot, owner)?.into_iter().filter(|job| job.running.is_none());
+            // A session that was forgotten and begun anew waits until who read the former one is done with it.
+            let is_held = |job: &Job| {
+                held.contains(&(owner.clone(), SessionKey::new(job.session.clone(), job.harness.clone())))
+            };
+            let free =
+                jobs(snapshot, owner)?.into_iter().filter(|job| job.running.is_none() && !is_held(job));
             let mut waiting: Vec<(Ticket, Job)> =
                 free.filter_map(|job| job.queued.map(|ticket| (ticket, job))).collect();
             waiting.sort_by_key(|(ticket, _)| (ticket.due, ticket.at));

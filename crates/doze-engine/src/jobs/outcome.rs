@@ -89,8 +89,13 @@ impl Engine {
         })
     }
 
-    /// Puts a job that was taken back into the queue: it was not its turn.
-    pub(super) fn put_back(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), EngineError> {
+    /// Puts a job that was taken back into the queue: it was not its turn, and is not before `due`.
+    pub(super) fn put_back(
+        &self,
+        owner: &OwnerId,
+        key: &SessionKey,
+        due: Option<Timestamp>,
+    ) -> Result<(), EngineError> {
         self.decide(&format!("session {} keeps changing", key.session), |snapshot| {
             let set = ChangeSet::new(owner.clone());
             let Some(taken) = job(snapshot, owner, key)?.filter(|job| job.running.is_some()) else {
@@ -98,7 +103,9 @@ impl Engine {
             };
             let set = set.expect_seen(snapshot, Subject::Aux(Family::Job, record(key)))?;
             let starts = taken.starts.saturating_sub(1);
-            let back = Job { queued: taken.queued.or(taken.running), running: None, starts, ..taken };
+            let ticket = taken.queued.or(taken.running);
+            let queued = ticket.map(|ticket| super::Ticket { due: due.unwrap_or(ticket.due), ..ticket });
+            let back = Job { queued, running: None, starts, ..taken };
             Ok((put(set, key, &back)?, ()))
         })
     }

@@ -4,10 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use doze_core::digest::digest;
 use doze_core::model::{Event, EventKind, OwnerId, Session, SessionKey, SessionKind, Summary};
-use doze_dream::{Candidate, Caps, ExtractContext, PlanInput, candidates, own, proposed, settled, spoken_of};
+use doze_dream::{
+    Candidate, Caps, ExtractContext, PlanInput, candidates, is_own_account, own, proposed, settled, spoken_of,
+};
 use doze_extract::Extractor;
 use doze_extract::reply::RunSummary;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
+use jiff::Timestamp;
 
 use super::outcome::{FAILED, Outcome, Part};
 use super::{Ticket, job, never_read};
@@ -36,8 +39,8 @@ enum Work {
         outcome: Outcome,
         is_read: bool,
     },
-    /// It waits again.
-    Back,
+    /// It waits again, and at least until then.
+    Back(Option<Timestamp>),
 }
 
 impl Engine {
@@ -53,7 +56,7 @@ impl Engine {
         match catch_unwind(AssertUnwindSafe(|| self.run_taken(owner, key))) {
             Ok(ran) => ran.inspect_err(|_| {
                 // Where not even this can be written, whoever looks for a job next does it.
-                let _ = self.put_back(owner, key);
+                let _ = self.put_back(owner, key, None);
             }),
             Err(_) => {
                 tracing::error!(session = key.session, "Reading a run broke off");
@@ -80,7 +83,7 @@ impl Engine {
         };
         let read = (session.event_count, session.rounds);
         match self.worked(&snapshot, owner, session, &asked, ticket)? {
-            Work::Back => self.put_back(owner, key),
+            Work::Back(due) => self.put_back(owner, key, due),
             Work::Over { outcome, is_read } => {
                 if outcome.state == FAILED {
                     tracing::warn!(session = key.session, reason = outcome.reason, "A run was not extracted");
@@ -91,6 +94,8 @@ impl Engine {
                     Ok((set, outcome.clone()))
                 })
             }
+            // Nothing is learned while doze is paused, also by whoever was asked before.
+            Work::Found(_) if self.paused_until(owner)?.is_some() => self.put_back(owner, key, None),
             Work::Found(found) => self.keep(owner, key, &asked, ticket, &found),
         }
     }
@@ -129,14 +134,18 @@ impl Engine {
                 };
                 match self.asked_within(owner, extractor, &session, &digest, ticket)? {
                     Ok(replied) => {
+                        let own =
+                            |told: String| Some(told).filter(|told| is_own_account(&events, told, &context));
                         let summary = replied.summary.map(|told| RunSummary {
                             open_items: spoken_of(&events, &told.open_items, &context),
-                            ..told
+                            request: own(told.request).unwrap_or_default(),
+                            work_done: own(told.work_done).unwrap_or_default(),
+                            outcome: own(told.outcome).unwrap_or_default(),
                         });
                         (proposed(&session, &events, &replied.proposals, &context), summary)
                     }
-                    Err(Unanswered::Spent(_)) => return Ok(Work::Back),
-                    Err(Unanswered::GivenUp) if self.is_closing() => return Ok(Work::Back),
+                    Err(Unanswered::Spent(until)) => return Ok(Work::Back(Some(until))),
+                    Err(Unanswered::GivenUp) if self.is_closing() => return Ok(Work::Back(None)),
                     Err(Unanswered::GivenUp) => {
                         return over(Outcome::skipped("extraction was switched off while it ran"), true);
                     }
@@ -302,7 +311,8 @@ impl Engine {
     ) -> Result<String, EngineError> {
         let session = self.session(owner, session, harness)?;
         let snapshot = self.store().snapshot()?;
-        let events = self.events_of_run(&snapshot, owner, &session, 0)?;
+        let unread = self.checkpoint(&snapshot, owner, &session.key, crate::dream::NOBODY)?.ordinal;
+        let events = self.events_of_run(&snapshot, owner, &session, unread)?;
         let own = own(&events, &|hash, voice| {
             self.was_shown(&snapshot, owner, session.project.as_ref(), hash, voice)
         });
@@ -333,13 +343,14 @@ fn is_of_agent(event: &Event) -> bool {
     matches!(event.kind, EventKind::Answer | EventKind::Tool | EventKind::File | EventKind::Commit)
 }
 
-/// The session with what a run was about in the words of who was asked (S1.3).
+/// The session with what a run was about in the words of who was asked (S1.3), as far as they told it.
 fn with_summary(mut session: Session, told: &RunSummary) -> Session {
     let before = session.summary.unwrap_or_default();
+    let or = |told: &String, before: String| if told.trim().is_empty() { before } else { told.clone() };
     session.summary = Some(Summary {
-        request: told.request.clone(),
-        work_done: told.work_done.clone(),
-        outcome: told.outcome.clone(),
+        request: or(&told.request, before.request),
+        work_done: or(&told.work_done, before.work_done),
+        outcome: or(&told.outcome, before.outcome),
         open_items: told.open_items.clone(),
         ..before
     });

@@ -55,6 +55,11 @@ impl Engine {
         self.change_memory(owner, id, |snapshot, mut memory| {
             self.refuse_agent(snapshot, owner, &memory, by_person)?;
             refuse_if_protected(&memory, by_person)?;
+            if memory.status == Status::Proposed && !by_person {
+                // The person accepts what they were shown.
+                return Err(EngineError::refused(format!("memory {id} waits for the person's review"))
+                    .hint("say it anew instead: doze remember"));
+            }
             memory.kind = request.kind.unwrap_or(memory.kind);
             if request.topic_key.as_deref().is_some_and(|topic| topic.trim().is_empty()) {
                 memory.topic_key = None;
@@ -183,6 +188,7 @@ impl Engine {
                 }
             } else {
                 memory.status = Status::Retracted;
+                vouch(&mut memory, true);
             }
             Ok((set.put_memory(memory.clone()), memory))
         })

@@ -29,7 +29,7 @@ impl Kit {
         });
     }
 
-    fn next(&self) -> NextJob {
+    pub(crate) fn next(&self) -> NextJob {
         self.engine.next_job(&self.owner).unwrap()
     }
 
@@ -43,13 +43,13 @@ impl Kit {
         count
     }
 
-    fn state(&self, session: &str) -> (String, String) {
+    pub(crate) fn state(&self, session: &str) -> (String, String) {
         let session = self.engine.session(&self.owner, session, None).unwrap();
         let extraction = self.engine.extractions_of(&self.owner, &[session]).unwrap().remove(0);
         (extraction.state, extraction.reason)
     }
 
-    fn asked(&self) -> String {
+    pub(crate) fn asked(&self) -> String {
         std::fs::read_to_string(self.path("asked")).unwrap_or_default()
     }
 
@@ -60,7 +60,7 @@ impl Kit {
         digest.split("\n\n## ").next().unwrap().to_owned()
     }
 
-    fn extracted(&self) -> Vec<Memory> {
+    pub(crate) fn extracted(&self) -> Vec<Memory> {
         let request =
             ListRequest { everywhere: true, status: StatusFilter::All, limit: 500, ..Default::default() };
         let all = self.engine.memories(&self.owner, &request).unwrap().items;
@@ -289,7 +289,7 @@ fn a_discussion_and_an_ignored_project_are_never_read_whoever_asks() {
 }
 
 /// A program that waits for a word through `go` before it replies, and says through `begun` that it runs.
-fn held(kit: &Kit, reply: &str) -> Vec<String> {
+pub(crate) fn held(kit: &Kit, reply: &str) -> Vec<String> {
     let (begun, go, file) = (kit.path("begun"), kit.path("go"), kit.path("held.json"));
     for pipe in [&begun, &go] {
         rustix::fs::mkfifoat(rustix::fs::CWD, pipe, 0o600.into()).unwrap();
@@ -301,7 +301,7 @@ fn held(kit: &Kit, reply: &str) -> Vec<String> {
 }
 
 /// Does something while somebody is asked, and lets them reply then.
-fn meanwhile(kit: &Kit, ask: impl FnOnce() + Send, act: impl FnOnce()) {
+pub(crate) fn meanwhile(kit: &Kit, ask: impl FnOnce() + Send, act: impl FnOnce()) {
     std::thread::scope(|scope| {
         let asking = scope.spawn(ask);
         assert_eq!(std::fs::read_to_string(kit.path("begun")).unwrap().trim(), "begun");

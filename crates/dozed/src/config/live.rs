@@ -64,7 +64,11 @@ impl Live {
             }
         }
         let changes = changes.iter().map(|(key, value)| (key.as_str(), value));
-        let config = set_in_file(&self.path, changes, |text| self.parse(Some(text)))?;
+        let config = set_in_file(&self.path, changes, |text| {
+            let config = self.parse(Some(text))?;
+            refuse_foreign_key(&current, &config)?;
+            Ok(config)
+        })?;
         Ok(self.put_in_force(config, obey))
     }
 
@@ -77,6 +81,21 @@ impl Live {
         let config = Arc::new(config);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&config);
         config
+    }
+}
+
+/// A key stays with whom it was given for: another one is chosen without it.
+fn refuse_foreign_key(before: &Config, after: &Config) -> Result<(), ConfigError> {
+    let (before, after) = (before.settings().extractors, after.settings().extractors);
+    match after.key_holder() {
+        Some(to)
+            if after.key.is_some()
+                && after.key == before.key
+                && before.key_holder().as_ref() != Some(&to) =>
+        {
+            Err(ConfigError::KeyOfAnother { to })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -103,6 +103,15 @@ pub enum ConfigError {
         /// Who decides.
         origin: Origin,
     },
+    /// The key of one extractor would be shown to another.
+    #[error(
+        "extractor.key was not given for {to}; empty it with  doze config set extractor.key ''  and set that of {to} \
+         afterwards"
+    )]
+    KeyOfAnother {
+        /// Who would be shown it.
+        to: String,
+    },
 }
 
 fn list(problems: &[Problem]) -> String {

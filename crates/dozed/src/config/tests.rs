@@ -172,6 +172,31 @@ fn secrets_are_masked_when_shown() {
 }
 
 #[test]
+fn a_key_is_not_handed_on_to_whoever_is_chosen_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = Live::load(dir.path().join("doze.toml"), BTreeMap::new(), &|_| None).unwrap();
+    let set = |key: &str, value: &str| {
+        live.set(&BTreeMap::from([(key.to_owned(), json!(value))]), |_| {}).map(drop)
+    };
+    set("extractor", "claude").unwrap();
+    set("extractor.key", "sk-one").unwrap();
+    set("extractor.model", "haiku").unwrap();
+    set("extractor.url", "http://localhost:8080").unwrap();
+    let refused = set("extractor", "http").unwrap_err().to_string();
+    assert!(
+        refused.starts_with("extractor.key was not given for http at http://localhost:8080; "),
+        "{refused}"
+    );
+    set("extractor", "off").unwrap();
+    assert!(set("dream.extractor", "http").is_err(), "also not by a detour");
+    set("extractor.key", "").unwrap();
+    set("dream.extractor", "http").unwrap();
+    set("extractor.key", "sk-two").unwrap();
+    assert!(set("extractor.url", "http://elsewhere.example").is_err());
+    assert_eq!(live.current().settings().extractors.url, "http://localhost:8080");
+}
+
+#[test]
 fn an_address_is_shown_without_a_login_and_a_query() {
     for (url, shown) in [
         ("http://h/v1", "http://h/v1"),
