@@ -1,5 +1,7 @@
 //! A home that has been used for years, and how a measurement is told against its limit.
 
+pub mod process;
+
 use std::path::Path;
 
 use doze_core::model::{Face, Kind, Memory, Scope, Source, Status, Verification, content_hash, uuid_v7};

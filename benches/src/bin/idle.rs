@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use doze_benches::process::{field, kib, ticks};
 use doze_benches::{used_home, within};
 use doze_tests::until;
 use serde_json::json;
@@ -68,15 +69,6 @@ fn measure(name: &str, pid: u32, limits: &Limits) -> bool {
     all.iter().all(|ok| *ok)
 }
 
-fn field(status: &str, name: &str) -> u64 {
-    let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or_default()
-}
-
-fn kib(pid: u32, name: &str) -> f64 {
-    field(&fs::read_to_string(format!("/proc/{pid}/status")).expect("the daemon runs"), name) as f64
-}
-
 /// How often any of its threads was put on a processor.
 fn switches(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("the daemon runs");
@@ -87,12 +79,4 @@ fn switches(pid: u32) -> u64 {
             field(&status, "voluntary_ctxt_switches:") + field(&status, "nonvoluntary_ctxt_switches:")
         })
         .sum()
-}
-
-/// User and system time of all its threads.
-fn ticks(pid: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the daemon runs");
-    // The name in parentheses may hold spaces; what follows it does not.
-    let after = stat.rsplit(')').next().unwrap_or_default();
-    after.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use jiff::civil;
-use jiff::tz::TimeZone;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// Times of one schedule that are looked at for one that lies ahead: more than a clock that is put back repeats, a
 /// time a second for two hours.
@@ -78,13 +78,27 @@ impl Cron {
         let mut local = counted(zone.to_datetime(after))?;
         for _ in 0..MAX_STEPS {
             local = self.pattern.find_next_occurrence(&local, false).ok()?;
-            let at = zone.to_timestamp(civil_time(local)?).ok()?;
+            let at = instant(civil_time(local)?, zone)?;
             if at > after {
                 return Some(at);
             }
         }
         None
     }
+}
+
+/// When a local time is. One that is left out is when the clock goes on, so that it comes before whatever is later by
+/// that clock; of one that is repeated the first.
+fn instant(local: civil::DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    let ambiguous = zone.to_ambiguous_timestamp(local);
+    let is_left_out = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });
+    let at = ambiguous.compatible().ok()?;
+    if !is_left_out {
+        return Some(at);
+    }
+    // The last change of the clock up to then.
+    let up_to = at.checked_add(jiff::SignedDuration::from_nanos(1)).ok()?;
+    zone.preceding(up_to).next().map(|change| change.timestamp())
 }
 
 fn counted(local: civil::DateTime) -> Option<DateTime<Utc>> {
@@ -130,10 +144,10 @@ mod tests {
             ("0 3 * * *", "2026-03-01T12:00:00Z", "2026-03-02T02:00:00Z"),
             ("0 3 * * *", "2026-03-02T02:00:00Z", "2026-03-03T02:00:00Z"),
             ("0 3 * * *", "2026-03-02T01:59:59.5Z", "2026-03-02T02:00:00Z"),
-            // Forward: 3:00 is the first moment of summer time, and 2:30 is left out and comes at 3:30.
+            // Forward: 3:00 is the first moment of summer time, and 2:30 is left out and comes then as well.
             ("0 3 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"),
-            ("30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"),
-            ("30 2 * * *", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"),
+            ("30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"),
+            ("30 2 * * *", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"),
             // Back: 2:30 comes twice and counts once.
             ("30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"),
             ("30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
@@ -163,7 +177,7 @@ mod tests {
                 prop_assert!(day.is_none_or(|day: civil::Date| day.tomorrow().unwrap() == local.date()));
                 let told = civil::time(hour, minute, 0, 0);
                 // Only a time that is left out comes at another one.
-                prop_assert!(local.time() == told || (hour == 2 && local.time() == civil::time(3, minute, 0, 0)));
+                prop_assert!(local.time() == told || (hour == 2 && local.time() == civil::time(3, 0, 0, 0)));
                 (before, day) = (next, Some(local.date()));
             }
         }

@@ -20,12 +20,20 @@ enum Sort {
     Updated,
     Merged,
     SaidAgain,
+    Apart,
     Retired,
 }
 
 impl Sort {
-    const ALL: [Self; 6] =
-        [Self::Learned, Self::Patterns, Self::Updated, Self::Merged, Self::SaidAgain, Self::Retired];
+    const ALL: [Self; 7] = [
+        Self::Learned,
+        Self::Patterns,
+        Self::Updated,
+        Self::Merged,
+        Self::SaidAgain,
+        Self::Apart,
+        Self::Retired,
+    ];
 
     /// The heading, and what it is called where all are counted.
     fn names(self) -> (&'static str, &'static str) {
@@ -35,6 +43,7 @@ impl Sort {
             Self::Updated => ("Updated", "updated"),
             Self::Merged => ("Merged", "merged"),
             Self::SaidAgain => ("Said again", "said again"),
+            Self::Apart => ("Kept apart", "kept apart"),
             Self::Retired => ("Retired", "retired"),
         }
     }
@@ -45,6 +54,7 @@ impl Sort {
             Self::Patterns => screen.green("^"),
             Self::Updated | Self::Merged => "~".to_owned(),
             Self::SaidAgain => "=".to_owned(),
+            Self::Apart => "?".to_owned(),
             Self::Retired => screen.red("-"),
         }
     }
@@ -56,6 +66,7 @@ impl Sort {
             .is_some_and(|after| after.topic_key.as_deref().is_some_and(|key| key.starts_with("pattern/")));
         match change.op.as_str() {
             "retire" => Self::Retired,
+            "add" if change.after.as_ref().is_some_and(|after| after.status == "proposed") => Self::Apart,
             _ if is_pattern => Self::Patterns,
             "add" if change.because.starts_with("was \"") => Self::Updated,
             "supersede" => Self::Updated,
@@ -176,7 +187,7 @@ fn change(
     {
         lines.extend(wrap_within(&format!("was: {}", before.body), "    ", screen.columns(), 2));
     }
-    if matches!(sort, Sort::Learned | Sort::Patterns) {
+    if matches!(sort, Sort::Learned | Sort::Patterns | Sort::Apart) {
         lines.extend(wrap_within(&more, "    ", screen.columns(), 3));
     }
     for line in lines {

@@ -1,6 +1,7 @@
 //! What a sweep changes: new findings settled against what is known, then the spaces tidied.
 
 mod board;
+mod contest;
 mod pattern;
 mod settle;
 mod taken;

@@ -7,10 +7,10 @@ use doze_core::model::{
 };
 use doze_core::{promote, text};
 
-use super::CandidateOf;
 use super::board::{Board, Texts, comparable};
 use super::pattern::is_key;
 use super::tidy::{is_due, lifetime_days};
+use super::{CandidateOf, contest};
 
 /// Confidence gained by independent evidence (S1.18).
 const CONFIDENCE_STEP: f64 = 0.1;
@@ -85,14 +85,24 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     if of(board, Status::Retracted, Relation::Duplicate).is_some() {
         return leave(board, finding, "it was marked wrong");
     }
-    if of(board, Status::Proposed, Relation::Duplicate).is_some() {
-        return leave(board, finding, "it waits for doze review");
+    let contradicted = of(board, Status::Active, Relation::Update);
+    if let Some(proposed) = of(board, Status::Proposed, Relation::Duplicate) {
+        return match contradicted {
+            Some(at) if contest::is_apart(&board.entries[proposed].memory) => {
+                contest::decide(board, at, proposed, finding);
+            }
+            _ => leave(board, finding, "it waits for doze review"),
+        };
     }
     if let Some(at) = of(board, Status::Stale, Relation::Duplicate) {
         return reinforce(board, at, finding);
     }
-    if let Some(at) = of(board, Status::Active, Relation::Update) {
-        return supersede(board, at, finding);
+    match contradicted {
+        Some(at) if contest::is_contested(board, at, finding) => {
+            return contest::keep_apart(board, at, finding);
+        }
+        Some(at) => return supersede(board, at, finding),
+        None => {}
     }
     if of(board, Status::Superseded, Relation::Duplicate)
         .is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at)
@@ -122,7 +132,7 @@ fn is_shown(finding: &CandidateOf, memory: &Memory) -> bool {
 }
 
 /// Notes that a finding is not kept.
-fn leave(board: &mut Board<'_>, finding: &CandidateOf, reason: &str) {
+pub(super) fn leave(board: &mut Board<'_>, finding: &CandidateOf, reason: &str) {
     board.leave(&finding.candidate.scope, said(finding), reason);
 }
 
@@ -171,7 +181,8 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
             because(finding)
         );
         board.vetoes.renew(&after.id);
-        return board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());
+        board.change(at, DreamOp::Reinforce, after, because, candidate.evidence.clone());
+        return contest::settle_for(board, at, finding);
     };
     leave(board, finding, reason);
 }
@@ -229,25 +240,32 @@ fn supersede(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     board.add(DreamOp::Add, new, because, candidate.evidence.clone());
 }
 
-/// Only what no person vouches for, only by something newer, only within the cap.
-fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool {
-    let candidate = &finding.candidate;
-    let old = board.entries[at].memory.clone();
+/// Why a finding may not replace the memory at a place: a person vouches for that, or it is newer, or it is a rule and the
+/// finding nobody's word.
+pub(super) fn refusal(board: &Board<'_>, at: usize, finding: &CandidateOf) -> Option<&'static str> {
+    let (old, candidate) = (&board.entries[at].memory, &finding.candidate);
     if old.is_protected() {
-        leave(board, finding, "it contradicts what a person vouches for; only they can change that");
-        false
+        Some("it contradicts what a person vouches for; only they can change that")
     } else if !may_become(old.kind, candidate.origin) {
-        leave(board, finding, "it contradicts a rule, and comes from what a tool or a page printed");
-        false
+        Some("it contradicts a rule, and comes from what a tool or a page printed")
     } else if old.last_confirmed_at > candidate.at {
-        leave(board, finding, "something newer is known");
-        false
+        Some("something newer is known")
     } else {
-        board.may_change(&old.scope, said(finding))
+        None
     }
 }
 
-fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
+/// Whether a finding may replace the memory at a place, also by the cap.
+fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool {
+    if let Some(reason) = refusal(board, at, finding) {
+        leave(board, finding, reason);
+        return false;
+    }
+    let scope = board.entries[at].memory.scope.clone();
+    board.may_change(&scope, said(finding))
+}
+
+pub(super) fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {
     let candidate = &finding.candidate;
     let title = text::cut_ellipsis(&text::one_line(&candidate.title), MAX_TITLE).into_owned();
     let body = text::cut_ellipsis(text::clean(&candidate.body).trim(), MAX_BODY).into_owned();
@@ -305,7 +323,7 @@ pub(super) fn joined(old: &[String], new: &[String]) -> Vec<String> {
 }
 
 /// Where a finding comes from, in one sentence.
-fn because(finding: &CandidateOf) -> String {
+pub(super) fn because(finding: &CandidateOf) -> String {
     let candidate = &finding.candidate;
     let is_concluded = finding.found_by == Verification::Extraction;
     let who = match (candidate.origin, candidate.kind) {

@@ -649,3 +649,52 @@ fn a_lesson_is_cited_once_and_nobody_else_may_take_the_key() {
     lessons.iter_mut().for_each(|lesson| lesson.files.retain(|file| file != "src/http.rs"));
     assert!(run(&lessons, &[], &[], &Caps::default()).0.changes.is_empty(), "the key is taken");
 }
+
+/// What an agent says in a session.
+fn by_agent(session: &str, body: &str, hours: i64) -> CandidateOf {
+    let mut said = finding(session, 4, Kind::Fact, "", body, hours);
+    said.candidate.origin = Origin::Agent;
+    said
+}
+
+#[test]
+fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_says_so() {
+    let known = Memory {
+        evidence_count: 2,
+        source: Source { events: vec!["s1#1".into(), "s2#1".into()], ..Source::default() },
+        ..memory("known", Kind::Fact, "", "The cache of the API is shared by all workers.", 9)
+    };
+    let against =
+        |session: &str, hours| by_agent(session, "The cache of the API is not shared by all workers.", hours);
+    let caps = Caps::default();
+    let (plan, apart) = run(&[known.clone()], &[against("s3", 9)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Add, "new0002")]);
+    assert_eq!(
+        (by_id(&apart, "known").status, by_id(&apart, "new0002").status),
+        (Status::Active, Status::Proposed)
+    );
+    assert!(plan.changes[0].because.starts_with("contradicts \"The cache of the API is shared"), "{plan:?}");
+    let (again, same) = run(&apart, &[against("s3", 8)], &[], &caps);
+    assert_eq!((ops(&again), same), (vec![], apart.clone()), "the same session counts once");
+
+    let (plan, decided) = run(&apart, &[against("s4", 7)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Supersede, "new0002")]);
+    let new = by_id(&decided, "new0002");
+    assert_eq!((new.status, new.evidence_count, new.tags.as_slice()), (Status::Active, 2, [].as_slice()));
+    assert_eq!(by_id(&decided, "known").superseded_by.as_ref(), Some(&new.id));
+    assert!(run(&decided, &[against("s4", 7)], &[], &caps).0.changes.is_empty());
+
+    // The other way round: what was known is said again.
+    let known_again = by_agent("s5", "The cache of the API is shared by all workers.", 6);
+    let (plan, decided) = run(&apart, &[known_again], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "known"), (DreamOp::Retire, "new0002")]);
+    assert_eq!(by_id(&decided, "new0002").status, Status::Stale);
+
+    // The person decides at once, and what was seen once gives way at once.
+    let person = finding("s6", 4, Kind::Fact, "", "The cache of the API is not shared by all workers.", 5);
+    let (plan, _) = run(&[known.clone()], &[person], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);
+    let once = Memory { evidence_count: 1, ..known };
+    let (plan, _) = run(&[once], &[against("s3", 9)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);
+}

@@ -1,0 +1,91 @@
+//! What an agent says against what several sessions have said: it is kept apart and told, and takes the place of the
+//! other only when one more session says it. The person decides at once, by saying so or in `doze review`.
+
+use doze_core::duplicate::Relation;
+use doze_core::model::{DreamOp, Memory, Origin, Status, Verification};
+use doze_core::{promote, text};
+
+use super::CandidateOf;
+use super::board::{Board, Texts};
+use super::settle::{because, leave, memory_of, refusal, short};
+
+/// The tag of a memory that is kept apart.
+const TAG: &str = "contradicts";
+/// Sessions behind a memory from which on one agent's word does not turn it round.
+const ESTABLISHED: u32 = 2;
+
+/// Whether a memory was kept apart by a dream, and waits for evidence.
+pub(super) fn is_apart(memory: &Memory) -> bool {
+    memory.status == Status::Proposed
+        && memory.tags.iter().any(|tag| tag == TAG)
+        && matches!(memory.verification, Verification::Rule | Verification::Extraction)
+}
+
+/// Whether a finding that would replace the memory at a place has less to say for itself.
+pub(super) fn is_contested(board: &Board<'_>, at: usize, finding: &CandidateOf) -> bool {
+    finding.candidate.origin != Origin::Person && board.entries[at].memory.evidence_count >= ESTABLISHED
+}
+
+/// Keeps a finding beside the memory at a place that it contradicts.
+pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
+    if let Some(reason) = refusal(board, at, finding) {
+        return leave(board, finding, reason);
+    }
+    let known = board.entries[at].memory.clone();
+    let mut memory = memory_of(board, finding);
+    memory.status = Status::Proposed;
+    memory.topic_key = None;
+    memory.tags.push(TAG.to_owned());
+    let told = format!(
+        "contradicts \"{}\", which {} say; it waits for one more to say it, or for doze review; {}",
+        short(&known),
+        text::count(known.evidence_count.into(), "session"),
+        because(finding)
+    );
+    board.add(DreamOp::Add, memory, told, finding.candidate.evidence.clone());
+}
+
+/// Another session says what is kept apart at `apart`: it takes the place of the memory at `at`.
+pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &CandidateOf) {
+    let candidate = &finding.candidate;
+    let mut new = board.entries[apart].memory.clone();
+    let prefix = format!("{}#", finding.session.session);
+    if new.source.events.iter().any(|event| event.starts_with(&prefix)) {
+        return leave(board, finding, "it is known already, and kept apart");
+    }
+    if let Some(reason) = refusal(board, at, finding) {
+        return leave(board, finding, reason);
+    }
+    let mut old = board.entries[at].memory.clone();
+    if !board.may_change(&old.scope, &short(&old)) {
+        return;
+    }
+    new.status = Status::Active;
+    new.tags.retain(|tag| tag != TAG);
+    new.topic_key = old.topic_key.clone();
+    promote::reinforce(&mut new, candidate.at);
+    new.source.events.extend(candidate.evidence.iter().cloned());
+    new.updated_at = board.now;
+    let told = format!("was \"{}\"; said by a second session; {}", short(&old), because(finding));
+    let replaced = format!("replaced by \"{}\"", short(&new));
+    old.status = Status::Superseded;
+    old.superseded_by = Some(new.id.clone());
+    board.change(at, DreamOp::Supersede, old, replaced, candidate.evidence.clone());
+    board.change(apart, DreamOp::Supersede, new, told, candidate.evidence.clone());
+}
+
+/// What the memory at a place was said again for, takes the ground from what is kept apart against it.
+pub(super) fn settle_for(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
+    let known = board.entries[at].memory.clone();
+    let texts = Texts::of(&known.title, &known.body);
+    let against = board
+        .places(&known.scope, |memory| is_apart(memory) && memory.last_confirmed_at < finding.candidate.at);
+    for place in against {
+        if board.relation(place, &texts) == Relation::Update {
+            let mut after = board.entries[place].memory.clone();
+            after.status = Status::Stale;
+            let told = format!("\"{}\", which it contradicts, was said again", short(&known));
+            board.change(place, DreamOp::Retire, after, told, finding.candidate.evidence.clone());
+        }
+    }
+}
