@@ -667,7 +667,7 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
     let against =
         |session: &str, hours| by_agent(session, "The cache of the API is not shared by all workers.", hours);
     let caps = Caps::default();
-    let (plan, apart) = run(&[known.clone()], &[against("s3", 9)], &[], &caps);
+    let (plan, apart) = run(std::slice::from_ref(&known), &[against("s3", 9)], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Add, "new0002")]);
     assert_eq!(
         (by_id(&apart, "known").status, by_id(&apart, "new0002").status),
@@ -692,7 +692,7 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
 
     // The person decides at once, and what was seen once gives way at once.
     let person = finding("s6", 4, Kind::Fact, "", "The cache of the API is not shared by all workers.", 5);
-    let (plan, _) = run(&[known.clone()], &[person], &[], &caps);
+    let (plan, _) = run(std::slice::from_ref(&known), &[person], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);
     let once = Memory { evidence_count: 1, ..known };
     let (plan, _) = run(&[once], &[against("s3", 9)], &[], &caps);
