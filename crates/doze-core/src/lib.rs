@@ -12,6 +12,7 @@ pub mod facts;
 pub mod injected;
 pub mod instructions;
 pub mod model;
+pub mod office;
 pub mod promote;
 pub mod rank;
 pub mod redact;

@@ -77,6 +77,11 @@ impl Room {
         fits
     }
 
+    /// Whole tokens that are left.
+    pub fn tokens_left(&self) -> usize {
+        self.quarters / 4
+    }
+
     /// Room for one part in `parts` of what is left.
     pub fn share(&self, parts: usize) -> Self {
         Self { quarters: self.quarters / parts.max(1), chars: self.chars / parts.max(1) }

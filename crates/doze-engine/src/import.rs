@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::commit::{CommitRequest, Run, TranscriptRef};
+use crate::office::root_of;
 use crate::{Engine, EngineError, Problem};
 
 /// Files of one call, and folders below the one that was named.
@@ -18,11 +19,25 @@ const MAX_DEPTH: usize = 8;
 /// Endings of files that may be sessions.
 const ENDINGS: &[&str] = &["jsonl", "json", "traj"];
 
+/// What a path holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// An office's memory if it looks like one, else session files.
+    #[default]
+    Auto,
+    /// Session files.
+    Transcripts,
+    /// The memory of the original office program.
+    Office,
+}
+
 /// `import`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportRequest {
-    /// A session file, or a folder of them.
+    /// A session file, or a folder of them; or an office's memory.
     pub path: String,
+    /// What that is.
+    pub form: Form,
     /// The project's folder, for formats that do not tell it.
     pub cwd: Option<String>,
     /// The agent, for formats that do not tell it.
@@ -44,12 +59,14 @@ pub struct Imported {
     pub damaged: u64,
     /// Folders and files that were not looked at: unreadable, too deep, or beyond the number of one call.
     pub left_out: u64,
+    /// What could not be read of an office's memory, with its place and the reason.
+    pub problems: Vec<String>,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
 }
 
 impl Engine {
-    /// Reads session files. What is known already changes nothing, so that an import can be repeated or resumed.
+    /// Reads session files, or an office's memory. What is known already changes nothing, so that an import can be repeated or resumed.
     pub fn import(&self, owner: &OwnerId, request: &ImportRequest) -> Result<Imported, EngineError> {
         let root = Path::new(&request.path);
         if !root.exists() {
@@ -57,6 +74,14 @@ impl Engine {
                 Problem::NotFound,
                 format!("there is no file or folder {}", root.display()),
             ));
+        }
+        let is_office = match request.form {
+            Form::Office => true,
+            Form::Auto => root.is_dir() && root_of(root).is_some(),
+            Form::Transcripts => false,
+        };
+        if is_office {
+            return self.import_office(owner, request);
         }
         let mut found = Found::default();
         collect(root, 0, request.since, &mut found);

@@ -3,8 +3,8 @@
 //!
 //! The engine knows no transport: callers hand in typed requests and get typed answers or an [`EngineError`]. It
 //! reads files only where a request names them, git data, instruction files (CLAUDE.md, AGENTS.md), and what it wrote
-//! into workspaces itself; it writes beside its store and indexes only backups, into workspaces that were added, and,
-//! for a person, a line of an instruction file. Programs and the network are used where the configuration says so, by
+//! into workspaces itself; it writes beside its store and indexes only backups, exports into a folder of their own, into
+//! workspaces that were added, and, for a person, a line of an instruction file. Programs and the network are used where the configuration says so, by
 //! the rooms below: an extractor is asked, and a model is fetched.
 
 mod asking;
@@ -21,6 +21,7 @@ mod jobs;
 mod machine;
 mod memory;
 mod names;
+mod office;
 mod permission;
 mod project;
 mod recall;
@@ -57,6 +58,7 @@ pub use dream::breaks;
 pub use dream::{DreamRequest, DreamStatus, Schedule, Undone};
 pub use error::{EngineError, Problem, chain};
 pub use files::read_text;
+pub use import::Form as ImportForm;
 pub use import::{ImportRequest, Imported};
 pub use index::IndexState;
 pub use jobs::{NextJob, Queue, Queued, SLOTS};
@@ -64,10 +66,11 @@ pub use memory::{
     AddOutcome, Added, EditRequest, EvidenceLine, Forget, Forgotten, ListRequest, MemoryRequest, Page,
     Promoted, StatusFilter, Step, Verdict, Why,
 };
+pub use office::{Exported, NotedLearning, ProjectRequest};
 pub use project::{ProjectCard, Resolved};
 pub use recall::{
-    BriefRequest, ContextRequest, Hit, Reader, RecoverRequest, Recovered, SearchAnswer, SearchRequest,
-    SemanticState, Told,
+    BriefRequest, ContextAnswer, ContextRequest, Hit, Reader, RecoverRequest, Recovered, SearchAnswer,
+    SearchRequest, SemanticState, Told,
 };
 pub use status::{ExtractionStatus, Status};
 pub use switches::Silence;

@@ -18,6 +18,7 @@ pub mod dream;
 pub mod mcp;
 pub mod memory;
 pub mod method;
+pub mod office;
 pub mod project;
 pub mod recall;
 pub mod session;

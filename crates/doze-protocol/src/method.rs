@@ -79,6 +79,16 @@ methods! {
     MEMORY_REINSTATE = "memory.reinstate";
     /// Where a memory came from.
     MEMORY_WHY = "memory.why";
+    /// A review that an orchestrator got.
+    OFFICE_REVIEW = "office.review";
+    /// A plan that was approved.
+    OFFICE_PLAN = "office.plan";
+    /// A project that is finished, or its ratings.
+    OFFICE_PROJECT = "office.project";
+    /// What was learned from all of these.
+    OFFICE_LEARNED = "office.learned";
+    /// Drops something that was learned from them.
+    OFFICE_FORGET = "office.forget";
     /// Runs a sweep now.
     DREAM_RUN = "dream.run";
     /// When the next sweep is due, and why not.
@@ -117,6 +127,8 @@ methods! {
     CONFIG = "config";
     /// Reads sessions or archives from a path.
     IMPORT = "import";
+    /// Writes what is known in another program's form.
+    EXPORT = "export";
     /// Writes a backup.
     BACKUP = "backup";
     /// What happened since.

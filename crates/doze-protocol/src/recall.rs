@@ -203,6 +203,57 @@ pub struct ContextParams {
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The most tokens the text may cost; 530 when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+}
+
+/// Answer to [`ContextParams`]: the text, and what stands in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct ContextAnswer {
+    /// The text; empty when there is nothing to say.
+    pub text: String,
+    /// Its estimated size.
+    pub tokens: u64,
+    /// The memories in it.
+    pub memories: Vec<String>,
+    /// The agent's own facts that are shown, the most reinforced first.
+    pub facts: Vec<FactLine>,
+    /// The project's.
+    pub shared: Vec<FactLine>,
+    /// The sessions that are shown, newest first.
+    pub sessions: Vec<SessionLine>,
+}
+
+/// A fact as an office's agents are told it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct FactLine {
+    /// The memory's id.
+    pub id: String,
+    /// The fact.
+    pub fact: String,
+    /// Its category in the words of the face that it came through.
+    pub category: Option<String>,
+    /// How often it was said.
+    pub reinforce_count: u32,
+    /// Agents that found it too.
+    pub confirmed_by: Vec<String>,
+}
+
+/// A session as an office's agents are told it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct SessionLine {
+    /// Its id.
+    pub session: String,
+    /// When it happened last.
+    pub at: String,
+    /// What it did.
+    pub what: String,
+    /// Files it changed.
+    pub files_changed: Vec<String>,
 }
 
 /// `recall.roster`.
@@ -217,6 +268,32 @@ pub struct RosterParams {
     /// Only these; all agents of the project when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<Lines>,
+}
+
+/// Answer to [`RosterParams`]: the text, and an entry a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct RosterAnswer {
+    /// The text; empty without agents.
+    pub text: String,
+    /// Its estimated size.
+    pub tokens: u64,
+    /// The agents, in the order of the lines.
+    pub agents: Vec<RosterEntry>,
+}
+
+/// What an agent did last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct RosterEntry {
+    /// The name people see.
+    pub name: String,
+    /// What it did last; null when it is idle.
+    pub what: Option<String>,
+    /// The last commit it made.
+    pub commit: Option<String>,
+    /// When.
+    pub at: Option<String>,
 }
 
 /// `recall.recover`.
@@ -283,6 +360,8 @@ pub struct RecoverAnswer {
     pub summary: Option<CommitSummary>,
     /// Other sessions of this agent that are not cleared, newest first.
     pub others: Vec<String>,
+    /// The last six messages of that session, oldest first, of 400 tokens at most each.
+    pub messages: Vec<LegacyMessage>,
     /// The RecoveryContext, when `legacy` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legacy: Option<LegacyRecovery>,

@@ -255,7 +255,7 @@ pub type ConfigAnswer = BTreeMap<String, ConfigValue>;
 pub struct ImportParams {
     /// A file or a folder.
     pub path: String,
-    /// `auto` (default) or `transcripts`.
+    /// `auto` (default), `transcripts`, or `office` for the memory folder of the original office program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The folder that stands for the project, where the source names none.
@@ -281,10 +281,45 @@ pub struct ImportAnswer {
     pub known: u64,
     /// Ones that could not be read.
     pub damaged: u64,
-    /// Folders and files not looked at: unreadable, too deep, or beyond the number of one call.
+    /// Folders and files not looked at: unreadable, too deep, or beyond the number of one call. Of an office's memory,
+    /// records that had been forgotten.
     pub left_out: u64,
+    /// What could not be read of an office's memory, each with its place and the reason; 200 at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     /// How often each redaction rule fired.
     pub redacted: BTreeMap<String, u64>,
+}
+
+/// `export`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportParams {
+    /// A folder that is empty or not there yet.
+    pub path: String,
+    /// `office`: the memory folder of the original office program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The folder that stands for the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// A project's id, name or path in place of `cwd`'s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+/// Answer to [`ExportParams`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct ExportAnswer {
+    /// The folder.
+    pub path: String,
+    /// Files written.
+    pub files: u64,
+    /// Sessions, facts, shared facts, work states and lessons of the orchestrator in them.
+    pub records: u64,
+    /// What could not be written, each with the reason; 200 at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// `backup`.

@@ -191,7 +191,7 @@ pub enum Change {
     /// Writes a memory; touches it and its scope (both scopes if it moved).
     PutMemory(Box<Memory>),
     /// Takes a memory out for good, with its index entries, the vectors whose document is its id, and the record of
-    /// what they were made of ([`vector_source_key`]).
+    /// what they were made of ([`vector_source_key`]), and what another program said of it ([`foreign_key`]).
     DeleteMemory(MemoryId),
     /// Writes a session.
     PutSession(Box<Session>),
@@ -326,6 +326,12 @@ pub fn session_aux_key(session: &SessionKey, rest: &str) -> String {
 /// the memory is deleted.
 pub fn vector_source_key(id: &MemoryId) -> String {
     format!("vector:{id}")
+}
+
+/// The key, in [`Family::Other`], of what a memory that was read from another program's file said beyond what a memory
+/// holds. It goes when the memory is deleted.
+pub fn foreign_key(id: &MemoryId) -> String {
+    format!("foreign:{id}")
 }
 
 /// A change as a follower hears of it.

@@ -28,7 +28,8 @@ mod writer;
 mod tests;
 
 pub use change::{
-    Change, ChangeSet, Changed, Family, LoggedChange, Subject, session_aux_key, vector_source_key,
+    Change, ChangeSet, Changed, Family, LoggedChange, Subject, foreign_key, session_aux_key,
+    vector_source_key,
 };
 pub use check::CheckReport;
 pub use error::{ApplyError, BackupError, CompactError, OpenError, ReadError};

@@ -461,8 +461,21 @@ pub(super) fn forgotten(screen: &mut Screen<'_>, answer: ForgetAnswer) -> io::Re
     Ok(found(is_empty))
 }
 
-/// What an import did, in a line.
+/// What could not be read or written, a line each.
+pub(crate) fn problems(screen: &mut Screen<'_>, problems: &[String]) -> io::Result<()> {
+    for problem in problems {
+        screen.line(format!("  {}", one_line(problem)))?;
+    }
+    Ok(())
+}
+
+/// What an import of sessions did, in a line.
 pub(crate) fn import_line(answer: &ImportAnswer) -> String {
+    import_line_of(answer, "session")
+}
+
+/// What an import did, in a line.
+pub(super) fn import_line_of(answer: &ImportAnswer, thing: &str) -> String {
     let redacted: u64 = answer.redacted.values().sum();
     let parts = [
         (answer.added, format!("{} new", answer.added)),
@@ -471,7 +484,7 @@ pub(crate) fn import_line(answer: &ImportAnswer) -> String {
         (answer.left_out, format!("{} left out", count(answer.left_out, "path"))),
         (redacted, format!("{} taken out", count(redacted, "secret"))),
     ];
-    let mut line = format!("{} read", count(answer.read, "session"));
+    let mut line = format!("{} read", count(answer.read, thing));
     for (_, part) in parts.into_iter().filter(|(number, _)| *number > 0) {
         line += &format!(", {part}");
     }

@@ -30,6 +30,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &[
             "sessions",
             "import",
+            "export",
             "commit",
             "transcript",
             "digest",
@@ -105,7 +106,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "doze commit --session s-81 --agent alex --summary \"moved staging to 5433\"",
         ],
     ),
-    ("import", &["doze import", "doze import ~/.codex/sessions --since 2026-01-01"]),
+    (
+        "import",
+        &[
+            "doze import",
+            "doze import ~/.codex/sessions --since 2026-01-01",
+            "doze import ~/.bit-office/memory --format office",
+        ],
+    ),
+    ("export", &["doze export ~/office-memory", "doze export ~/office-memory --cwd ~/code/shop"]),
     ("mcp", &["doze mcp", "doze mcp --mode accept"]),
     ("extract", &["doze extract 0f2c6a1e"]),
     ("transcript", &["doze transcript session.jsonl", "doze transcript session.jsonl --events"]),

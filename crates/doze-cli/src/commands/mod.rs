@@ -8,6 +8,7 @@ mod help;
 mod life;
 mod memory;
 mod names;
+mod office;
 mod project;
 mod recall;
 mod report;
@@ -89,6 +90,8 @@ enum Command {
     Commit(session::CommitArgs),
     /// Read past sessions; with no path those of all agents
     Import(session::ImportArgs),
+    /// Write an office's memory as the original program keeps it
+    Export(office::ExportArgs),
     /// Count what is in a session file; nothing is stored
     Transcript(session::TranscriptArgs),
     /// Have a session read again, also when that failed before
@@ -167,6 +170,7 @@ impl Cli {
             Command::Sessions(args) => sessions::run(app, &args),
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
+            Command::Export(args) => office::export(app, &args),
             Command::Mcp(args) => mcp::run(&args),
             Command::Extract(args) => session::extract(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
@@ -209,6 +213,8 @@ mod tests {
             "commit -",
             "commit f.json",
             "import",
+            "import --format office --cwd /x",
+            "export /x --format office",
             "import a b --format transcripts --agent x --since 2026-01-01",
             "transcript f",
             "setup",

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::draw;
 use super::upkeep::pause_ends;
+use super::{draw, office};
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::{CommandError, CommandResult};
@@ -180,9 +180,9 @@ fn read_text(source: impl Read, name: &str) -> Result<String, CommandError> {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Session files, folders of them, or archives; without any the agents' own folders
+    /// Session files, folders of them, or an office's memory; without any the agents' own folders
     paths: Vec<PathBuf>,
-    /// What they are: auto, transcripts, archive, office or lessons
+    /// What they are: auto, transcripts or office
     #[arg(long)]
     format: Option<String>,
     /// The agent that they belong to, when they do not say
@@ -198,15 +198,24 @@ pub(crate) struct ImportArgs {
 
 /// `doze import`: what is known already is skipped, so it can be run again after a stop.
 pub(crate) fn import(app: &mut App, args: &ImportArgs) -> CommandResult {
+    let is_office = args.format.as_deref() == Some("office");
     let paths = match args.paths.as_slice() {
+        [] if is_office => office::folders(),
         [] => agent_folders().iter().flat_map(|folder| parts(folder)).collect(),
         paths => paths.to_vec(),
     };
+    if paths.is_empty() && is_office {
+        return Err(CommandError::new(Exit::Nothing, "no memory of an office was found on this machine")
+            .hint("give its folder: doze import PATH --format office"));
+    }
     if paths.is_empty() {
         return Err(CommandError::new(Exit::Nothing, "no agent's sessions were found on this machine")
             .hint("give a file or a folder: doze import PATH"));
     }
-    let cwd = args.cwd.as_deref().map(app::absolute).transpose()?;
+    let cwd = match &args.cwd {
+        None if is_office => Some(app::folder(None)?),
+        cwd => cwd.as_deref().map(app::absolute).transpose()?,
+    };
     let total = import_all(
         app,
         &paths,
@@ -214,7 +223,11 @@ pub(crate) fn import(app: &mut App, args: &ImportArgs) -> CommandResult {
     )?;
     let total = serde_json::to_value(&total).unwrap_or_default();
     app.show(&total, |screen, total: &ImportAnswer| {
-        screen.line(format!("{}. Learn from them:  doze dream", draw::import_line(total)))?;
+        screen.line(match is_office {
+            true => draw::import_line_of(total, "record"),
+            false => format!("{}. Learn from them:  doze dream", draw::import_line(total)),
+        })?;
+        draw::problems(screen, &total.problems)?;
         Ok(draw::found(total.read == 0))
     })
 }
@@ -260,6 +273,7 @@ fn add(total: &mut ImportAnswer, part: ImportAnswer) {
     total.known += part.known;
     total.damaged += part.damaged;
     total.left_out += part.left_out;
+    total.problems.extend(part.problems);
     for (rule, times) in part.redacted {
         *total.redacted.entry(rule).or_default() += times;
     }

@@ -186,6 +186,18 @@ words! {
     }
 }
 
+impl WorkStatus {
+    /// How a run that ended so stands; nothing of one that did what was asked.
+    pub fn of(outcome: Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Success => None,
+            Outcome::Failed => Some(Self::Failed),
+            Outcome::Cancelled => Some(Self::Cancelled),
+            Outcome::Interrupted => Some(Self::Interrupted),
+        }
+    }
+}
+
 /// The crash-safe snapshot of a task that still runs (S0.17).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkState {

@@ -1,7 +1,8 @@
-//! What an orchestrator learned from earlier projects (S0.38, S0.39): recurring review failures, technology that was
-//! approved, ratings the person gave.
+//! What an orchestrator learned from earlier projects (S0.39), as its agents are told: recurring review failures,
+//! technology that was approved, ratings the person gave.
 
-use super::{context, line_of};
+use super::line_of;
+use crate::office::{Learned, MAX_TECH, ProjectRecord, ReviewPattern};
 
 /// A pattern must have been flagged this often to be shown.
 const MIN_FLAGGED: u32 = 2;
@@ -9,77 +10,43 @@ const MAX_PATTERNS: usize = 5;
 const MAX_PREFERENCES: usize = 3;
 const MAX_PROJECTS: usize = 3;
 const MAX_PATTERN: usize = 200;
-const MAX_PREFERENCE: usize = 100;
 const MAX_SUMMARY: usize = 60;
 /// An axis rated below this (of five) is one to improve.
 const LOW_RATING: f64 = 4.0;
 /// Axes named as ones to improve.
 const MAX_IMPROVE: usize = 2;
 
-/// A failure that reviewers flagged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewPattern {
-    /// What was wrong.
-    pub pattern: String,
-    /// How often it was flagged.
-    pub count: u32,
-}
-
-/// A finished project with its ratings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProjectRecord {
-    /// What was built.
-    pub summary: String,
-    /// Axis and rating, 1–5, in the order they are shown; empty when nobody rated it.
-    pub ratings: Vec<(String, f64)>,
-}
-
-/// Everything learned from previous projects; each list oldest first.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Legacy {
-    /// Flagged failures.
-    pub review_patterns: Vec<ReviewPattern>,
-    /// Approved technology.
-    pub tech_preferences: Vec<String>,
-    /// Finished projects.
-    pub projects: Vec<ProjectRecord>,
-}
-
-fn lines(legacy: &Legacy) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Blocks of lines, the most flagged failures first; none when there is nothing to show. The first line of a block is
+/// its heading, unless it is the only one.
+pub(super) fn blocks(learned: &Learned) -> Vec<Vec<String>> {
     let mut patterns: Vec<&ReviewPattern> =
-        legacy.review_patterns.iter().filter(|pattern| pattern.count >= MIN_FLAGGED).collect();
+        learned.review_patterns.iter().filter(|pattern| pattern.count >= MIN_FLAGGED).collect();
     patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.count));
-    if !patterns.is_empty() {
-        lines.push("Common review issues to avoid:".to_owned());
-        lines.extend(patterns.iter().take(MAX_PATTERNS).map(|pattern| {
-            format!("- {} (flagged {}x)", line_of(&pattern.pattern, MAX_PATTERN), pattern.count)
-        }));
-    }
-    let recent = legacy.tech_preferences.len().saturating_sub(MAX_PREFERENCES);
-    let preferences: Vec<String> =
-        legacy.tech_preferences[recent..].iter().map(|text| line_of(text, MAX_PREFERENCE)).collect();
-    if !preferences.is_empty() {
-        lines.push(format!("Technology the person approved: {}", preferences.join("; ")));
-    }
-    let mut rated: Vec<&ProjectRecord> = legacy
-        .projects
+    let patterns = patterns
         .iter()
-        .rev()
-        .filter(|project| !project.ratings.is_empty())
-        .take(MAX_PROJECTS)
-        .collect();
+        .take(MAX_PATTERNS)
+        .map(|pattern| format!("- {} (flagged {}x)", line_of(&pattern.pattern, MAX_PATTERN), pattern.count));
+    let recent = learned.tech_preferences.len().saturating_sub(MAX_PREFERENCES);
+    let tech: Vec<String> =
+        learned.tech_preferences[recent..].iter().map(|text| line_of(text, MAX_TECH)).collect();
+    let tech = (!tech.is_empty()).then(|| format!("Technology the person approved: {}", tech.join("; ")));
+    let rated = learned.projects.iter().filter(|project| !project.ratings.is_empty());
+    let mut rated: Vec<&ProjectRecord> = rated.rev().take(MAX_PROJECTS).collect();
     rated.reverse();
-    if !rated.is_empty() {
-        lines.push("Ratings of recent projects:".to_owned());
-        lines.extend(rated.iter().map(|project| rating_line(project)));
-    }
-    lines
+    [
+        under("Common review issues to avoid:", patterns),
+        tech.into_iter().collect(),
+        under("Ratings of recent projects:", rated.into_iter().map(rating_line)),
+    ]
+    .into_iter()
+    .filter(|block: &Vec<String>| !block.is_empty())
+    .collect()
 }
 
-/// The section, or nothing when there is nothing to show.
-pub(super) fn section(legacy: &Legacy) -> Option<String> {
-    context::section("LEARNED FROM PREVIOUS PROJECTS", lines(legacy).into_iter())
+/// The lines under their heading; nothing without lines.
+fn under(heading: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { lines } else { std::iter::once(heading.to_owned()).chain(lines).collect() }
 }
 
 fn rating_line(project: &ProjectRecord) -> String {

@@ -1,7 +1,8 @@
 //! What an agent is told after its session was lost (S0.21–S0.24).
 
 use super::{Rendered, line, line_of};
-use crate::model::{Summary, WorkState, WorkStatus, words};
+use crate::model::{Event, EventKind, Origin, Outcome, Summary, WorkState, WorkStatus, words};
+use crate::text;
 use crate::tokens::{Room, cut};
 
 /// S0.21, to the letter.
@@ -23,6 +24,10 @@ const MAX_LEGACY_TASK: usize = 300;
 const MAX_LEGACY_RESULT: usize = 200;
 const MAX_LEGACY_MESSAGE: usize = 400;
 const MAX_LEGACY_MESSAGES: usize = 6;
+
+/// Messages of a running conversation that are kept at hand, and tokens of each: about 2,400 in all (S0.2).
+pub const WINDOW_MESSAGES: usize = 6;
+const WINDOW_MESSAGE_TOKENS: usize = 400;
 
 words! {
     /// Where the parts of a recovery come from.
@@ -56,6 +61,37 @@ pub struct LegacyRecovery {
     pub last_result: Option<String>,
     /// The last messages, oldest first.
     pub recent_messages: Vec<LegacyMessage>,
+}
+
+/// The last messages of a conversation, oldest first (S0.2): what the person and the agent said, without tools.
+pub fn window(events: &[Event]) -> Vec<LegacyMessage> {
+    let said = events.iter().rev().filter_map(|event| {
+        let from_user = match (event.kind, event.origin) {
+            (EventKind::Prompt, Origin::Person) => true,
+            (EventKind::Answer, Origin::Agent) => false,
+            _ => return None,
+        };
+        let text = cut(&text::clean(event.text.trim()), WINDOW_MESSAGE_TOKENS);
+        (!text.is_empty()).then_some(LegacyMessage { from_user, text })
+    });
+    let mut window: Vec<LegacyMessage> = said.take(WINDOW_MESSAGES).collect();
+    window.reverse();
+    window
+}
+
+/// What is known of the session that was lost.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// The snapshot of a task that had not ended.
+    pub work: Option<&'a WorkState>,
+    /// What the session did, if a turn of it ended.
+    pub summary: Option<&'a Summary>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// What it was asked to do.
+    pub task: Option<&'a str>,
+    /// The old form.
+    pub legacy: Option<&'a LegacyRecovery>,
 }
 
 /// The parts of a recovery text; empty parts are not shown. Values are as recorded, cut only when shown.
@@ -108,21 +144,16 @@ impl Recovery {
         }
     }
 
-    /// Chooses what to recover from: the work state before the summary, raw messages only without either. `task` is
-    /// what the summarised session was asked to do. `None` when there is nothing to tell.
-    pub fn choose(
-        work: Option<&WorkState>,
-        summary: Option<&Summary>,
-        task: Option<&str>,
-        legacy: Option<&LegacyRecovery>,
-    ) -> Option<Self> {
-        let mut recovery = match (work, summary, legacy) {
+    /// Chooses what to recover from: the work state before the summary, raw messages only without either. `None` when
+    /// there is nothing to tell.
+    pub fn choose(known: &Known<'_>) -> Option<Self> {
+        let mut recovery = match (known.work, known.summary, known.legacy) {
             (Some(work), _, _) => Self::from_work(work),
-            (None, Some(summary), _) => Self::from_summary(summary, task),
+            (None, Some(summary), _) => Self::from_summary(summary, known.task, known.outcome),
             (None, None, Some(legacy)) => Self::from_legacy(legacy),
             (None, None, None) => return None,
         };
-        if let Some(legacy) = legacy {
+        if let Some(legacy) = known.legacy {
             recovery.phase = legacy.phase.clone().unwrap_or_default();
             if recovery.task.is_empty() {
                 recovery.task = legacy.original_task.clone().unwrap_or_default();
@@ -148,12 +179,13 @@ impl Recovery {
         }
     }
 
-    fn from_summary(summary: &Summary, task: Option<&str>) -> Self {
+    fn from_summary(summary: &Summary, task: Option<&str>, outcome: Option<Outcome>) -> Self {
         let task = [task.unwrap_or_default(), &summary.request, &summary.goal]
             .into_iter()
             .find(|text| !text.trim().is_empty())
             .unwrap_or_default();
         Self {
+            status: outcome.and_then(WorkStatus::of),
             task: task.to_owned(),
             what: summary.what.clone(),
             files_changed: summary.files_changed.clone(),
@@ -169,6 +201,27 @@ impl Recovery {
             what: legacy.last_result.clone().unwrap_or_default(),
             messages: legacy.recent_messages.clone(),
             ..Self::new(RecoverySource::Legacy)
+        }
+    }
+
+    /// The old form (S0.7), each part cut as it always was. `window` are the last messages of the session.
+    pub fn old_form(&self, window: &[LegacyMessage]) -> LegacyRecovery {
+        let part = |text: &str, max: usize| {
+            Some(text::cut(text.trim(), max).to_owned()).filter(|text| !text.is_empty())
+        };
+        let messages = if self.messages.is_empty() { window } else { &self.messages };
+        let first = messages.len().saturating_sub(MAX_LEGACY_MESSAGES);
+        LegacyRecovery {
+            original_task: part(&self.task, MAX_LEGACY_TASK),
+            phase: part(&self.phase, MAX_LEGACY_RESULT),
+            last_result: part(&self.what, MAX_LEGACY_RESULT),
+            recent_messages: messages[first..]
+                .iter()
+                .map(|message| LegacyMessage {
+                    text: text::cut(&message.text, MAX_LEGACY_MESSAGE).to_owned(),
+                    ..message.clone()
+                })
+                .collect(),
         }
     }
 

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use super::{Rendered, age, line_of};
 
-/// Characters of a name and of what an agent did: a line costs about thirty tokens, at most fifty or so.
+/// Characters of a name and tokens of what an agent did: a line costs about thirty tokens, at most fifty or so (S0.41).
 const MAX_NAME: usize = 40;
 const MAX_WHAT: usize = 140;
+const MAX_WHAT_TOKENS: usize = 36;
 const MAX_COMMIT: usize = 12;
 
 /// What an agent did last.
@@ -36,12 +37,13 @@ pub fn l0(last: Option<&LastSession>, now: Timestamp) -> String {
         Some(commit) => format!(" (commit {})", line_of(commit, MAX_COMMIT)),
         None => String::new(),
     };
-    format!("Last: \"{}\"{commit} — {}", line_of(&last.what, MAX_WHAT), age::office(last.at, now))
+    let what = crate::tokens::cut(&line_of(&last.what, MAX_WHAT), MAX_WHAT_TOKENS);
+    format!("Last: \"{what}\"{commit} — {}", age::office(last.at, now))
 }
 
-/// The roster: a line an agent, the latest first, idle ones last by name. Empty without agents.
-pub fn roster(agents: &[RosterAgent], now: Timestamp) -> Rendered {
-    let mut agents: Vec<&RosterAgent> = agents.iter().collect();
+/// The roster: a line an agent, the latest first, idle ones last by name; the agents are put into that order. Empty
+/// without agents.
+pub fn roster(agents: &mut [RosterAgent], now: Timestamp) -> Rendered {
     agents.sort_by(|a, b| {
         let at = |agent: &RosterAgent| agent.last.as_ref().map(|last| last.at);
         at(b).cmp(&at(a)).then_with(|| a.name.cmp(&b.name))

@@ -6,12 +6,15 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::brief::{BriefInput, MAX_CHARS, OpenTask, brief};
-use super::context::{RecentSession, context};
-use super::legacy::{Legacy, ProjectRecord, ReviewPattern};
+use super::context::{Context, ContextInput, DEFAULT_TOKENS, RecentSession, context};
 use super::prompt::{MAX_TOKENS, prompt};
-use super::recovery::{FIRST_LINE, LAST_LINE, LegacyMessage, LegacyRecovery, Recovery, RecoverySource};
+use super::recovery::{
+    FIRST_LINE, Known, LAST_LINE, LegacyMessage, LegacyRecovery, Recovery, RecoverySource, WINDOW_MESSAGES,
+    window,
+};
 use super::roster::{LastSession, RosterAgent, l0, roster};
 use crate::model::*;
+use crate::office::{Learned, ProjectRecord, ReviewPattern};
 
 fn now() -> Timestamp {
     "2026-03-18T12:00:00Z".parse().unwrap()
@@ -300,8 +303,12 @@ fn the_documents_recovery_example_comes_out_whole() {
         unfinished: vec!["agent-session.ts changes remain unstaged (separate task)".into()],
         ..Summary::default()
     };
-    let recovery =
-        Recovery::choose(None, Some(&summary), Some("Optimize MultiPaneView pagination UI"), None).unwrap();
+    let recovery = Recovery::choose(&Known {
+        summary: Some(&summary),
+        task: Some("Optimize MultiPaneView pagination UI"),
+        ..Known::default()
+    })
+    .unwrap();
     insta::assert_snapshot!(recovery.render().text, @"
     [Session recovered] Your previous session was lost. Here's what you were doing:
     - Task: Optimize MultiPaneView pagination UI
@@ -345,7 +352,13 @@ fn a_work_state_comes_before_the_summary_and_both_before_raw_messages() {
             .map(|n| LegacyMessage { from_user: n % 2 == 0, text: format!("message {n}") })
             .collect(),
     };
-    let first = Recovery::choose(Some(&work()), Some(&summary), None, Some(&legacy)).unwrap();
+    let first = Recovery::choose(&Known {
+        work: Some(&work()),
+        summary: Some(&summary),
+        legacy: Some(&legacy),
+        ..Known::default()
+    })
+    .unwrap();
     assert_eq!(first.source, RecoverySource::WorkState);
     insta::assert_snapshot!(first.render().text, @"
     [Session recovered] Your previous session was lost. Here's what you were doing:
@@ -360,13 +373,15 @@ fn a_work_state_comes_before_the_summary_and_both_before_raw_messages() {
     - Working directory: /srv/app
     Note: You don't have full conversation history. Ask the user if unsure about details.
     ");
-    let second = Recovery::choose(None, Some(&summary), None, Some(&legacy)).unwrap();
+    let second =
+        Recovery::choose(&Known { summary: Some(&summary), legacy: Some(&legacy), ..Known::default() })
+            .unwrap();
     assert_eq!(second.source, RecoverySource::Summary);
     assert!(
         second.render().text.contains("- Task: Old task\n- What you did: Older work\n")
             && !second.render().text.contains("message")
     );
-    let third = Recovery::choose(None, None, None, Some(&legacy)).unwrap().render().text;
+    let third = Recovery::choose(&Known { legacy: Some(&legacy), ..Known::default() }).unwrap().render().text;
     assert!(
         third.contains("- Last result: rrr")
             && third.contains("  [User]: message 2\n  [You]: message 3\n")
@@ -376,8 +391,11 @@ fn a_work_state_comes_before_the_summary_and_both_before_raw_messages() {
         third.lines().find(|line| line.contains("Last result")).unwrap().chars().count(),
         "- Last result: ".len() + 200
     );
-    assert_eq!(Recovery::choose(None, None, None, None), None);
-    assert_eq!(Recovery::choose(None, None, None, Some(&LegacyRecovery::default())), None);
+    assert_eq!(Recovery::choose(&Known::default()), None);
+    assert_eq!(
+        Recovery::choose(&Known { legacy: Some(&LegacyRecovery::default()), ..Known::default() }),
+        None
+    );
 }
 
 #[test]
@@ -391,7 +409,10 @@ fn a_recovery_stays_small_and_keeps_the_task() {
         commits: vec!["ad8ed51".into(); 5],
         ..Summary::default()
     };
-    let text = Recovery::choose(None, Some(&summary), Some(&long(30)), None).unwrap().render();
+    let text =
+        Recovery::choose(&Known { summary: Some(&summary), task: Some(&long(30)), ..Known::default() })
+            .unwrap()
+            .render();
     assert!(text.tokens <= 260, "{}", text.tokens);
     assert!(
         text.text.starts_with(FIRST_LINE)
@@ -411,14 +432,17 @@ fn fact(id: &str, category: &str, body: &str, count: u32) -> Memory {
 
 #[test]
 fn a_context_has_the_documents_sections_in_their_order() {
-    let legacy = Legacy {
+    let learned = Learned {
         review_patterns: vec![
-            ReviewPattern { pattern: "Missing error handling".into(), count: 3 },
-            ReviewPattern { pattern: "once".into(), count: 1 },
+            ReviewPattern { pattern: "Missing error handling".into(), count: 3, last_seen: now() },
+            ReviewPattern { pattern: "once".into(), count: 1, last_seen: now() },
         ],
         tech_preferences: vec!["a".into(), "PixiJS v8".into(), "Vite".into(), "Zustand".into()],
         projects: vec![ProjectRecord {
             summary: "Snake game".into(),
+            tech: "Vite".into(),
+            completed_at: now(),
+            review_passed: true,
             ratings: vec![("creativity".into(), 4.0), ("visual".into(), 2.0)],
         }],
     };
@@ -435,7 +459,15 @@ fn a_context_has_the_documents_sections_in_their_order() {
         ..Summary::default()
     };
     let sessions = [RecentSession { at: now() - SignedDuration::from_mins(10), summary: &summary }];
-    let text = context(&legacy, &facts, &shared, &sessions, now());
+    let told = context(&ContextInput {
+        learned: &learned,
+        facts: &facts,
+        shared: &shared,
+        sessions: &sessions,
+        ..nothing(&Learned::default())
+    });
+    assert_eq!(told.sessions, 1);
+    let text = told.text;
     insta::assert_snapshot!(text.text, @r#"
     ===== LEARNED FROM PREVIOUS PROJECTS =====
     Common review issues to avoid:
@@ -457,17 +489,137 @@ fn a_context_has_the_documents_sections_in_their_order() {
     - 10 min ago: Fixed the pager [a.ts]
     "#);
     assert_eq!(text.memories, ["2", "1", "3", "4", "5"].map(MemoryId::from));
-    assert_eq!(context(&Legacy::default(), &[], &[], &[], now()).text, "");
+    assert_eq!(context(&nothing(&Learned::default())), Context::default());
+}
+
+fn nothing(learned: &Learned) -> ContextInput<'_> {
+    ContextInput { learned, facts: &[], shared: &[], sessions: &[], max_tokens: DEFAULT_TOKENS, now: now() }
 }
 
 #[test]
 fn a_context_shows_ten_facts_and_five_shared_ones() {
     let many: Vec<Memory> =
         (0..30).map(|n| fact(&format!("{n:02}"), "lesson_learned", &format!("fact number {n}"), n)).collect();
-    let shown = context(&Legacy::default(), &many, &many, &[], now());
+    let learned = Learned::default();
+    let shown = context(&ContextInput { facts: &many, shared: &many, ..nothing(&learned) }).text;
     assert_eq!(shown.memories.len(), 15);
     assert!(shown.text.starts_with("===== AGENT KNOWLEDGE =====\nLesson: fact number 29\n"));
     assert!(shown.text.contains("\n\n===== PROJECT KNOWLEDGE =====\n- fact number 29\n"));
+}
+
+#[test]
+fn each_section_keeps_its_part_of_the_budget_in_any_script() {
+    let lines = |text: &str| -> Vec<Memory> {
+        (0..10)
+            .map(|n| fact(&format!("{n}"), "lesson_learned", &format!("{n} {}", text.repeat(20)), 9))
+            .collect()
+    };
+    let learned = Learned {
+        review_patterns: (0..5)
+            .map(|n| ReviewPattern {
+                pattern: format!("{n}{}", "缺少测试".repeat(40)),
+                count: 2,
+                last_seen: now(),
+            })
+            .collect(),
+        ..Learned::default()
+    };
+    for text in ["words of a fact ", "数据库端口是五四三三", "слова о факте "] {
+        let (facts, shared) = (lines(text), lines(text));
+        let told =
+            context(&ContextInput { learned: &learned, facts: &facts, shared: &shared, ..nothing(&learned) });
+        assert!(told.text.tokens <= DEFAULT_TOKENS, "{}", told.text.tokens);
+        let parts: Vec<&str> = told.text.text.split("\n\n").collect();
+        let costs: Vec<usize> = parts.iter().map(|part| crate::tokens::estimate(part)).collect();
+        assert_eq!(parts.len(), 3, "each section has a line: {}", told.text.text);
+        assert!(costs[0] <= 200 && costs[1] <= 200 && costs[2] <= 100, "{costs:?}");
+        assert!(parts[1].lines().count() > 1 && parts[2].contains("- 0 "), "{}", told.text.text);
+        let lines = parts[1].lines().count() + parts[2].lines().count() - 2;
+        assert_eq!(told.text.memories.len(), lines, "what is shown is told, and nothing else");
+        let twice =
+            context(&ContextInput { facts: &facts, max_tokens: 2 * DEFAULT_TOKENS, ..nothing(&learned) });
+        assert!(twice.text.memories.len() >= parts[1].lines().count() - 1);
+        assert!(twice.text.tokens > costs[1], "a larger budget holds more");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_context_never_passes_its_budget(
+        texts in proptest::collection::vec("\\PC{0,250}", 1..30),
+        max_tokens in 0usize..900,
+    ) {
+        let facts: Vec<Memory> =
+            texts.iter().enumerate().map(|(n, text)| fact(&format!("{n}"), "lesson_learned", text, 1)).collect();
+        let summary = Summary { what: texts[0].clone(), ..Summary::default() };
+        let sessions = vec![RecentSession { at: now(), summary: &summary }; 12];
+        let learned = Learned { tech_preferences: texts.clone(), ..Learned::default() };
+        let told = context(&ContextInput {
+            facts: &facts, shared: &facts, sessions: &sessions, max_tokens, ..nothing(&learned)
+        });
+        prop_assert!(told.text.tokens <= max_tokens, "{} of {max_tokens}", told.text.tokens);
+        prop_assert!(told.sessions <= 10);
+    }
+}
+
+fn said(kind: EventKind, origin: Origin, text: &str) -> Event {
+    Event::new(text, kind, origin, text)
+}
+
+#[test]
+fn the_window_holds_the_last_six_messages_of_about_2400_tokens() {
+    let mut events: Vec<Event> = (0..5)
+        .flat_map(|n| {
+            [
+                said(EventKind::Prompt, Origin::Person, &format!("question {n}")),
+                said(EventKind::Tool, Origin::Tool, &format!("tool {n}")),
+                said(EventKind::Answer, Origin::Agent, &format!("answer {n}")),
+            ]
+        })
+        .collect();
+    let told = window(&events);
+    assert_eq!(told.len(), WINDOW_MESSAGES);
+    assert_eq!((told[0].text.as_str(), told[0].from_user), ("question 2", true));
+    assert_eq!((told[5].text.as_str(), told[5].from_user), ("answer 4", false));
+    events.extend((0..6).map(|_| said(EventKind::Answer, Origin::Agent, &"很长的回答".repeat(900))));
+    let cost: usize = window(&events).iter().map(|message| crate::tokens::estimate(&message.text)).sum();
+    assert!((2_300..=2_400).contains(&cost), "{cost}");
+    assert!(window(&[]).is_empty());
+}
+
+#[test]
+fn the_old_form_is_cut_as_it_always_was() {
+    let summary = Summary { what: "w".repeat(500), request: "r".repeat(500), ..Summary::default() };
+    let parts = Recovery::choose(&Known { summary: Some(&summary), ..Known::default() }).unwrap();
+    let messages: Vec<LegacyMessage> = (0..8)
+        .map(|n| LegacyMessage { from_user: n % 2 == 0, text: format!("{n}{}", "ü".repeat(500)) })
+        .collect();
+    let old = parts.old_form(&messages);
+    assert_eq!(old.original_task.unwrap().len(), 300);
+    assert_eq!(old.last_result.unwrap().len(), 200);
+    assert_eq!((old.recent_messages.len(), old.phase), (6, None));
+    assert!(old.recent_messages.iter().all(|message| message.text.chars().count() == 400));
+    assert!(old.recent_messages[0].text.starts_with('2'));
+}
+
+#[test]
+fn failed_cancelled_and_interrupted_are_told_apart() {
+    let summary = Summary { what: "Half of it".into(), ..Summary::default() };
+    let text = |outcome| {
+        let known = Known { summary: Some(&summary), outcome: Some(outcome), ..Known::default() };
+        Recovery::choose(&known).unwrap().render().text
+    };
+    for outcome in [Outcome::Failed, Outcome::Cancelled, Outcome::Interrupted] {
+        assert!(text(outcome).contains(&format!("- Status: {outcome}\n")), "{}", text(outcome));
+    }
+    assert!(!text(Outcome::Success).contains("Status"));
+    let status = |status| {
+        let work = WorkState { status, ..work() };
+        let known = Known { work: Some(&work), ..Known::default() };
+        Recovery::choose(&known).unwrap().render().text
+    };
+    assert!(status(WorkStatus::Running).contains("- Status: in progress\n"));
+    assert!(status(WorkStatus::Failed).contains("- Status: failed\n"));
 }
 
 #[test]
@@ -480,12 +632,12 @@ fn a_roster_has_the_documents_lines() {
             at: now() - SignedDuration::from_mins(minutes),
         }),
     };
-    let agents = [
+    let mut agents = [
         RosterAgent { name: "Alex 4".into(), last: None },
         alex("Alex 2", "Optimized MultiPaneView pagination UI", Some("ad8ed51"), 10),
         alex("Alex 3", "Analyzed OpenViking and Mem0 for memory redesign", None, 0),
     ];
-    insta::assert_snapshot!(roster(&agents, now()).text, @r#"
+    insta::assert_snapshot!(roster(&mut agents, now()).text, @r#"
     [Alex 3] Last: "Analyzed OpenViking and Mem0 for memory redesign" — just now
     [Alex 2] Last: "Optimized MultiPaneView pagination UI" (commit ad8ed51) — 10 min ago
     [Alex 4] idle (no recent activity)
@@ -495,7 +647,16 @@ fn a_roster_has_the_documents_lines() {
         name: "A".into(),
         last: Some(LastSession { what: "long ".repeat(80), commit: None, at: now() }),
     };
-    assert!(roster(&[wordy], now()).tokens <= 60);
+    assert!(roster(&mut [wordy], now()).tokens <= 60);
+    let chinese = RosterAgent {
+        name: "亚历克斯".into(),
+        last: Some(LastSession {
+            what: "优化翻页按钮".repeat(30),
+            commit: Some("ad8ed51".into()),
+            at: now(),
+        }),
+    };
+    assert!(roster(&mut [chinese], now()).tokens <= 60);
 }
 
 proptest! {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
-    Summary, TaskRef, Tokens,
+    Summary, TaskRef, Tokens, WorkStatus,
 };
 use doze_core::summary::{self, SummaryInput};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject, session_aux_key};
@@ -526,17 +526,38 @@ impl Work<'_> {
         );
         let outcome = session.outcome;
         set = set.put_session(session);
-        if request.end != SessionEnd::Quit && outcome == Outcome::Success {
-            set = set.clear_work(
-                request.agent.id.clone(),
-                self.place.id().cloned(),
-                Some(request.session.clone()),
-            );
-        }
+        set = self.with_work(snapshot, set, outcome)?;
         if let Some((key, value)) = &tail.cursor {
             set = set.put_aux(Family::Cursor, key.clone(), value.clone());
         }
         Ok((Some(set), answer))
+    }
+
+    /// A run that did what was asked has no work state any more (S0.20), also none that was told without a session; one
+    /// that did not keeps it, marked by how it ended (S0.17).
+    fn with_work(
+        &self,
+        snapshot: &Snapshot,
+        mut set: ChangeSet,
+        outcome: Outcome,
+    ) -> Result<ChangeSet, EngineError> {
+        let (agent, project) = (self.request.agent.id.clone(), self.place.id().cloned());
+        let session = Some(self.request.session.clone());
+        let is_cut_short = self.request.end == SessionEnd::Quit;
+        let status = WorkStatus::of(outcome).or(is_cut_short.then_some(WorkStatus::Interrupted));
+        for session in [session, None] {
+            let Some(status) = status else {
+                set = set.clear_work(agent.clone(), project.clone(), session);
+                continue;
+            };
+            if let Some(mut work) = snapshot.work(self.owner, &agent, project.as_ref(), session.as_deref())? {
+                work.status = status;
+                work.updated_at = self.engine.now();
+                let subject = Subject::Work(agent.clone(), project.clone(), session);
+                set = set.expect_seen(snapshot, subject)?.put_work(work);
+            }
+        }
+        Ok(set)
     }
 
     /// What the new events teach by rule, and whether somebody reads the run: said as a commit's answer says it.

@@ -123,7 +123,7 @@ pub(super) fn cleaned_title(given: &str) -> Result<String, EngineError> {
 }
 
 /// The title of a memory that was given none: the beginning of its body.
-pub(super) fn title_of(body: &str) -> String {
+pub(crate) fn title_of(body: &str) -> String {
     text::cut(&text::one_line(body), TITLE_FROM_BODY).to_owned()
 }
 

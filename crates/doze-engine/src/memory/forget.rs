@@ -230,7 +230,7 @@ impl Engine {
             let set = ChangeSet::new(owner.clone())
                 .expect_seen(snapshot, Subject::Projects)?
                 .delete_project(id.clone());
-            Ok((without_tasks_and_works(snapshot, set, &id)?, ()))
+            Ok((without_the_rest(snapshot, set, &id)?, ()))
         })?;
         self.inner.folders.clear();
         // What was committed or dreamt meanwhile; nothing is committed to a project that is gone.
@@ -419,7 +419,7 @@ fn without_traces(
     Ok((set, false))
 }
 
-fn without_tasks_and_works(
+fn without_the_rest(
     snapshot: &Snapshot,
     mut set: ChangeSet,
     project: &ProjectId,
@@ -428,6 +428,9 @@ fn without_tasks_and_works(
         set = set.delete_aux(Family::Task, key);
     }
     set = set.delete_aux(Family::Counter, task_key(Some(project), ""));
+    for (key, _) in snapshot.aux_scan(&set.owner, Family::Other, &crate::office::foreign_prefix(project))? {
+        set = set.delete_aux(Family::Other, key);
+    }
     for work in snapshot.works(&set.owner)?.into_iter().filter(|work| work.project.as_ref() == Some(project))
     {
         set = set.clear_work(work.agent.id, work.project, work.session);

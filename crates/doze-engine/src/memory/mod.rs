@@ -13,6 +13,7 @@ use doze_store::{ChangeSet, Snapshot, Subject};
 
 use crate::{Engine, EngineError};
 
+pub(crate) use add::title_of;
 pub use add::{AddOutcome, Added, MemoryRequest};
 pub use change::{EditRequest, Verdict};
 pub(crate) use forget::FORGOTTEN;

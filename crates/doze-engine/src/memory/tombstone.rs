@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// Adds tombstones for texts to a change set, which may be refused because the key was written meanwhile.
-    pub(super) fn bury(
+    pub(crate) fn bury(
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,

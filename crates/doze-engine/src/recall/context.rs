@@ -1,9 +1,8 @@
 //! What an office agent is told: recovery after a lost session, and knowledge before every task.
 
-use doze_core::model::{AgentId, Face, OwnerId, Scope, Session, Summary, WorkState};
-use doze_core::render::context::{RecentSession, context};
-use doze_core::render::legacy::Legacy;
-use doze_core::render::recovery::{LegacyRecovery, Recovery};
+use doze_core::model::{AgentId, Event, Face, Memory, OwnerId, Scope, Session, Summary, WorkState};
+use doze_core::render::context::{ContextInput, DEFAULT_TOKENS, RecentSession, context};
+use doze_core::render::recovery::{Known, LegacyMessage, LegacyRecovery, Recovery, window};
 use doze_store::{SessionFilter, Snapshot};
 
 use super::{Reader, Told};
@@ -13,6 +12,10 @@ use crate::{Engine, EngineError};
 
 /// Sessions listed in the context.
 const RECENT_SESSIONS: usize = 10;
+/// Sessions of an agent among which the lost one is looked for.
+const LAST_SESSIONS: usize = 30;
+/// The newest events of a session among which its last messages are looked for: tool calls stand between them.
+const WINDOW_EVENTS: u64 = 500;
 
 /// `recall.recover`.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +33,21 @@ pub struct RecoverRequest {
 pub struct ContextRequest {
     /// The agent that gets a task, and where.
     pub reader: Reader,
+    /// The tokens the text may cost; 530 when not given (S0.41).
+    pub budget: Option<usize>,
+}
+
+/// A context, and what stands in it.
+#[derive(Debug, Clone)]
+pub struct ContextAnswer {
+    /// The text.
+    pub told: Told,
+    /// The agent's facts in it, the most reinforced first.
+    pub facts: Vec<Memory>,
+    /// Those of its project.
+    pub shared: Vec<Memory>,
+    /// Its sessions, newest first.
+    pub sessions: Vec<Session>,
 }
 
 /// A recovery text, its parts, and the other runs of the agent that have not ended.
@@ -47,6 +65,8 @@ pub struct Recovered {
     pub session: Option<String>,
     /// Sessions of the same agent with a work state of their own.
     pub others: Vec<String>,
+    /// The last messages of that session, oldest first (S0.2).
+    pub messages: Vec<LegacyMessage>,
 }
 
 impl Engine {
@@ -63,10 +83,22 @@ impl Engine {
             None => (!works.is_empty()).then_some(0),
         };
         let work = chosen.map(|at| works.remove(at));
-        let last = last_session(&snapshot, owner, agent, place.as_ref(), session.as_deref())?;
+        let named = session.as_deref().or(work.as_ref().and_then(|work| work.session.as_deref()));
+        let last = last_session(&snapshot, owner, agent, place.as_ref(), named)?;
+        let messages = match &last {
+            Some(session) => window(&last_events(&snapshot, owner, session)?),
+            None => Vec::new(),
+        };
         let summary = last.as_ref().and_then(|session| session.summary.as_ref());
         let task = last.as_ref().and_then(|session| session.task.as_ref()).map(|task| task.prompt.as_str());
-        let parts = Recovery::choose(work.as_ref(), summary, task, request.legacy.as_ref());
+        let legacy = with_window(request.legacy.clone(), task, &messages);
+        let parts = Recovery::choose(&Known {
+            work: work.as_ref(),
+            summary,
+            outcome: last.as_ref().map(|session| session.outcome),
+            task,
+            legacy: legacy.as_ref(),
+        });
         Ok(Recovered {
             told: parts.as_ref().map(Recovery::render).unwrap_or_default(),
             parts,
@@ -77,11 +109,12 @@ impl Engine {
             summary: last.filter(|_| work.is_none()).and_then(|session| session.summary),
             work,
             others: works.into_iter().filter_map(|work| work.session).collect(),
+            messages,
         })
     }
 
-    /// What the agent should know before a task (S0.30–S0.36).
-    pub fn context(&self, owner: &OwnerId, request: &ContextRequest) -> Result<Told, EngineError> {
+    /// What the agent should know before a task (S0.30–S0.36, S0.39, S0.41).
+    pub fn context(&self, owner: &OwnerId, request: &ContextRequest) -> Result<ContextAnswer, EngineError> {
         self.note_activity();
         let agent = &named_agent(&request.reader)?;
         let place = self.place_of_reader(owner, &request.reader)?;
@@ -99,15 +132,55 @@ impl Engine {
             agent: Some(agent.clone()),
             ..Default::default()
         };
-        let sessions = snapshot.sessions(owner, &filter, None, RECENT_SESSIONS)?.items;
+        let mut sessions = snapshot.sessions(owner, &filter, None, RECENT_SESSIONS)?.items;
+        sessions.retain(|session| session.summary.is_some());
         let recent: Vec<RecentSession<'_>> = sessions
             .iter()
             .filter_map(|session| {
                 Some(RecentSession { at: session.last_event_at, summary: session.summary.as_ref()? })
             })
             .collect();
-        Ok(context(&Legacy::default(), &facts, &shared, &recent, self.now()))
+        let made = context(&ContextInput {
+            learned: &self.learned_in(&snapshot, owner)?,
+            facts: &facts,
+            shared: &shared,
+            sessions: &recent,
+            max_tokens: request.budget.unwrap_or(DEFAULT_TOKENS),
+            now: self.now(),
+        });
+        sessions.truncate(made.sessions);
+        let shown = |memories: &[Memory]| {
+            let shown = made.text.memories.iter();
+            shown.filter_map(|id| memories.iter().find(|memory| memory.id == *id)).cloned().collect()
+        };
+        Ok(ContextAnswer { facts: shown(&facts), shared: shown(&shared), sessions, told: made.text })
     }
+}
+
+/// What raw messages can tell: the caller's own, completed by those of the running session.
+fn with_window(
+    given: Option<LegacyRecovery>,
+    task: Option<&str>,
+    messages: &[LegacyMessage],
+) -> Option<LegacyRecovery> {
+    if given.is_none() && messages.is_empty() {
+        return None;
+    }
+    let mut legacy = given.unwrap_or_default();
+    if legacy.recent_messages.is_empty() {
+        let last = |from_user: bool| messages.iter().rfind(|message| message.from_user == from_user);
+        let said = |from_user| last(from_user).map(|message: &LegacyMessage| message.text.clone());
+        let task = task.filter(|task| !task.trim().is_empty()).map(str::to_owned);
+        legacy.original_task = legacy.original_task.or(task).or_else(|| said(true));
+        legacy.last_result = legacy.last_result.or_else(|| said(false));
+        legacy.recent_messages = messages.to_vec();
+    }
+    Some(legacy)
+}
+
+fn last_events(snapshot: &Snapshot, owner: &OwnerId, session: &Session) -> Result<Vec<Event>, EngineError> {
+    let newest = session.event_count.saturating_sub(WINDOW_EVENTS)..session.event_count;
+    Ok(snapshot.events(owner, &session.key, newest)?.into_iter().map(|(_, event)| event).collect())
 }
 
 fn named_agent(reader: &Reader) -> Result<AgentId, EngineError> {
@@ -142,5 +215,7 @@ fn last_session(
     }
     let project = place.map(Resolved::reads);
     let filter = SessionFilter { project, agent: Some(agent.clone()), ..Default::default() };
-    Ok(snapshot.sessions(owner, &filter, None, 1)?.items.into_iter().next())
+    let sessions = snapshot.sessions(owner, &filter, None, LAST_SESSIONS)?.items;
+    // One of which nothing is known yet does not hide what was done before.
+    Ok(sessions.into_iter().find(|session| session.summary.is_some() || session.event_count > 0))
 }

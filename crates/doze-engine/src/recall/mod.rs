@@ -18,7 +18,7 @@ use crate::{Engine, EngineError};
 
 pub use brief::BriefRequest;
 pub(crate) use brief::{shown_at, shown_key, shows, with_shown};
-pub use context::{ContextRequest, RecoverRequest, Recovered};
+pub use context::{ContextAnswer, ContextRequest, RecoverRequest, Recovered};
 pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};
 
 /// A text to inject, what it costs and the memories in it.

@@ -17,8 +17,13 @@ const MAX_AGENTS: usize = 50;
 const MAX_SESSIONS: usize = 500;
 
 impl Engine {
-    /// The roster of the named agents, or of all that worked in the project lately.
-    pub fn roster(&self, owner: &OwnerId, reader: &Reader, agents: &[AgentId]) -> Result<Told, EngineError> {
+    /// The roster of the named agents, or of all that worked in the project lately, and what its lines are made of.
+    pub fn roster(
+        &self,
+        owner: &OwnerId,
+        reader: &Reader,
+        agents: &[AgentId],
+    ) -> Result<(Told, Vec<RosterAgent>), EngineError> {
         check_count("agents", agents.len(), MAX_AGENTS)?;
         let place = self.place_of_reader(owner, reader)?;
         let project = place.as_ref().map(Resolved::reads);
@@ -41,7 +46,8 @@ impl Engine {
             lines.push(line(&name, last));
         }
         lines.truncate(MAX_AGENTS);
-        Ok(roster(&lines, self.now()))
+        let told = roster(&mut lines, self.now());
+        Ok((told, lines))
     }
 }
 

@@ -115,11 +115,11 @@ fn what_is_proposed_is_told_to_nobody_until_it_is_settled() {
     let dream = kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
     assert!(dream.changes.iter().all(|change| change.after.id != proposed.id), "{dream:?}");
     assert_eq!(kit.engine.memory(&kit.owner, &proposed.id).unwrap(), proposed);
-    let context = ContextRequest { reader: reader(&cwd, "a") };
+    let context = ContextRequest { reader: reader(&cwd, "a"), ..Default::default() };
     let recover = doze_engine::RecoverRequest { reader: reader(&cwd, "a"), ..Default::default() };
     let texts = [
         kit.brief(&cwd, "a"),
-        kit.engine.context(&kit.owner, &context).unwrap().text,
+        kit.engine.context(&kit.owner, &context).unwrap().told.text,
         kit.engine.recover(&kit.owner, &recover).unwrap().told.text,
         kit.found(&cwd, "staging API port 5433").join("\n"),
     ];

@@ -17,6 +17,8 @@ mod kept;
 mod kit;
 mod memory;
 mod modes;
+mod office;
+mod office_files;
 mod pattern;
 mod project;
 mod promote;

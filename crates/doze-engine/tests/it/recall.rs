@@ -123,12 +123,12 @@ fn the_office_reads_its_knowledge_and_its_roster() {
             answer(2, "SUMMARY: borders are solid now\nCommitted `ad8ed51`"),
         ],
     ));
-    let context =
-        kit.engine.context(&kit.owner, &ContextRequest { reader: reader(&cwd, "alex") }).unwrap().text;
+    let request = ContextRequest { reader: reader(&cwd, "alex"), ..Default::default() };
+    let context = kit.engine.context(&kit.owner, &request).unwrap().told.text;
     assert!(context.contains("===== AGENT KNOWLEDGE =====\nPreference: "), "{context}");
-    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &[]).unwrap().text;
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &[]).unwrap().0.text;
     assert!(roster.starts_with("[alex] Last: \"borders are solid now\" (commit ad8ed51) — "), "{roster}");
-    let idle = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &["sam".into()]).unwrap().text;
+    let idle = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &["sam".into()]).unwrap().0.text;
     assert_eq!(idle, "[sam] idle (no recent activity)");
 }
 

@@ -3,7 +3,7 @@
 use redb::StorageError;
 
 use super::Writing;
-use crate::change::{Family, Subject, scope_subject, vector_source_key};
+use crate::change::{Family, Subject, foreign_key, scope_subject, vector_source_key};
 use crate::envelope::unseal_json;
 use crate::stored::MemoryFacts;
 use crate::tables::COUNT_MEMORIES;
@@ -41,6 +41,7 @@ impl Writing<'_, '_> {
         self.count(COUNT_MEMORIES, -1);
         self.delete_vectors(id)?;
         self.delete_aux(Family::Other, &vector_source_key(&id.into()))?;
+        self.delete_aux(Family::Other, &foreign_key(&id.into()))?;
         self.untouch(Subject::Memory(id.into()).key());
         if !scope.is_empty() {
             self.touch(scope_subject(&scope));

@@ -5,6 +5,7 @@ mod dream;
 mod given;
 mod mcp;
 mod memory;
+mod office;
 mod project;
 mod recall;
 mod session;
@@ -90,6 +91,11 @@ const METHODS: &[(&str, Operation)] = &[
     (method::MEMORY_FORGET, Dispatch::memory_forget),
     (method::MEMORY_REINSTATE, Dispatch::memory_reinstate),
     (method::MEMORY_WHY, Dispatch::memory_why),
+    (method::OFFICE_REVIEW, Dispatch::office_review),
+    (method::OFFICE_PLAN, Dispatch::office_plan),
+    (method::OFFICE_PROJECT, Dispatch::office_project),
+    (method::OFFICE_LEARNED, Dispatch::office_learned),
+    (method::OFFICE_FORGET, Dispatch::office_forget),
     (method::DREAM_RUN, Dispatch::dream_run),
     (method::DREAM_STATUS, Dispatch::dream_status),
     (method::DREAM_LOG, Dispatch::dream_log),
@@ -110,6 +116,7 @@ const METHODS: &[(&str, Operation)] = &[
     (method::STATUS, Dispatch::status),
     (method::CONFIG, Dispatch::config),
     (method::IMPORT, Dispatch::import),
+    (method::EXPORT, Dispatch::export),
     (method::BACKUP, Dispatch::backup),
     (method::EVENTS, Dispatch::events),
 ];
@@ -175,8 +182,18 @@ mod tests {
     fn every_parameter_that_is_taken_is_read() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut seen = 0;
-        for file in ["dream", "mcp", "memory", "project", "recall", "session", "system", "work", "workspace"]
-        {
+        for file in [
+            "dream",
+            "mcp",
+            "memory",
+            "office",
+            "project",
+            "recall",
+            "session",
+            "system",
+            "work",
+            "workspace",
+        ] {
             let read = |path: &str| std::fs::read_to_string(here.join(path)).unwrap();
             let protocol = read(&format!("../doze-protocol/src/{file}.rs"));
             let source = read(&format!("src/dispatch/{file}.rs"));

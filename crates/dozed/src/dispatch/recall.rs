@@ -1,12 +1,15 @@
 //! `recall.*`.
 
-use doze_core::model::{AgentId, Kind};
+use doze_core::model::{AgentId, Kind, Memory, Session};
+use doze_core::promote::text_of;
 use doze_core::rank::Profile;
 use doze_core::render::recovery;
+use doze_core::render::roster::RosterAgent;
 use doze_engine::{BriefRequest, ContextRequest, RecoverRequest, SearchRequest, SemanticState};
 use doze_protocol::recall::{
-    BriefParams, ContextParams, LegacyMessage, LegacyRecovery, PromptParams, RecoverAnswer, RecoverParams,
-    RosterParams, SearchAnswer, SearchParams,
+    BriefParams, ContextAnswer, ContextParams, FactLine, LegacyMessage, LegacyRecovery, PromptParams,
+    RecoverAnswer, RecoverParams, RosterAnswer, RosterEntry, RosterParams, SearchAnswer, SearchParams,
+    SessionLine,
 };
 use doze_protocol::{WireError, bounds, parse_params};
 use serde_json::Value;
@@ -94,7 +97,8 @@ impl Dispatch {
             legacy: params.legacy.map(legacy),
         };
         let found = self.engine.recover(&self.owner, &request).map_err(told)?;
-        let legacy = found.parts.as_ref().filter(|_| wants_legacy).map(old_form);
+        let old = found.parts.as_ref().filter(|_| wants_legacy);
+        let legacy = old.map(|parts| old_form(parts.old_form(&found.messages)));
         answer(&RecoverAnswer {
             text: found.told.text,
             tokens: found.told.tokens as u64,
@@ -103,16 +107,27 @@ impl Dispatch {
             work: found.work.as_ref().map(wire::work),
             summary: found.summary.as_ref().map(wire::commit_summary),
             others: found.others,
+            messages: messages(&found.messages),
             legacy,
         })
     }
 
     pub(super) fn recall_context(&self, params: Value) -> Result<Value, WireError> {
         let params: ContextParams = parse_params(params)?;
-        let request =
-            ContextRequest { reader: given::reader(Some(&params.agent), params.cwd, params.project, None)? };
+        let request = ContextRequest {
+            reader: given::reader(Some(&params.agent), params.cwd, params.project, None)?,
+            budget: params.budget.map(budget).transpose()?,
+        };
         let context = self.engine.context(&self.owner, &request).map_err(told)?;
-        answer(&wire::text(&context))
+        let text = wire::text(&context.told);
+        answer(&ContextAnswer {
+            text: text.text,
+            tokens: text.tokens,
+            memories: text.memories,
+            facts: context.facts.iter().map(fact_line).collect(),
+            shared: context.shared.iter().map(fact_line).collect(),
+            sessions: context.sessions.into_iter().filter_map(session_line).collect(),
+        })
     }
 
     pub(super) fn recall_roster(&self, params: Value) -> Result<Value, WireError> {
@@ -120,12 +135,16 @@ impl Dispatch {
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let agents: Vec<AgentId> =
             params.agents.map(|lines| lines.0).unwrap_or_default().into_iter().map(AgentId::new).collect();
-        let roster = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
-        answer(&wire::text(&roster))
+        let (roster, agents) = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
+        answer(&RosterAnswer {
+            text: roster.text,
+            tokens: roster.tokens as u64,
+            agents: agents.into_iter().map(roster_entry).collect(),
+        })
     }
 }
 
-/// A brief's budget in tokens.
+/// A budget in tokens, of a brief or a context.
 fn budget(given: u64) -> Result<usize, WireError> {
     let (min, max) = (bounds::BUDGET_TOKENS_MIN, bounds::BUDGET_TOKENS_MAX);
     let budget = usize::try_from(given).ok().filter(|budget| (min..=max).contains(budget));
@@ -147,16 +166,51 @@ fn legacy(given: LegacyRecovery) -> recovery::LegacyRecovery {
 }
 
 /// The old RecoveryContext, made of what is known now.
-fn old_form(parts: &recovery::Recovery) -> LegacyRecovery {
-    let messages = parts.messages.iter().map(|message| LegacyMessage {
-        role: if message.from_user { "user" } else { "assistant" }.to_owned(),
-        text: message.text.clone(),
-    });
-    let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+fn old_form(known: recovery::LegacyRecovery) -> LegacyRecovery {
     LegacyRecovery {
-        original_task: some(&parts.task),
-        phase: some(&parts.phase),
-        last_result: some(&parts.what),
-        recent_messages: Some(messages.collect::<Vec<_>>()).filter(|messages| !messages.is_empty()),
+        original_task: known.original_task,
+        phase: known.phase,
+        last_result: known.last_result,
+        recent_messages: Some(messages(&known.recent_messages)).filter(|messages| !messages.is_empty()),
+    }
+}
+
+fn messages(known: &[recovery::LegacyMessage]) -> Vec<LegacyMessage> {
+    known
+        .iter()
+        .map(|message| LegacyMessage {
+            role: if message.from_user { "user" } else { "assistant" }.to_owned(),
+            text: message.text.clone(),
+        })
+        .collect()
+}
+
+fn fact_line(memory: &Memory) -> FactLine {
+    FactLine {
+        id: memory.id.to_string(),
+        fact: text_of(memory).to_owned(),
+        category: memory.native_kind.clone(),
+        reinforce_count: memory.reinforce_count,
+        confirmed_by: memory.confirmed_by.clone(),
+    }
+}
+
+fn session_line(session: Session) -> Option<SessionLine> {
+    let summary = session.summary?;
+    Some(SessionLine {
+        session: session.key.session,
+        at: session.last_event_at.to_string(),
+        what: summary.what,
+        files_changed: summary.files_changed,
+    })
+}
+
+fn roster_entry(agent: RosterAgent) -> RosterEntry {
+    let last = agent.last;
+    RosterEntry {
+        name: agent.name,
+        at: last.as_ref().map(|last| last.at.to_string()),
+        commit: last.as_ref().and_then(|last| last.commit.clone()),
+        what: last.map(|last| last.what),
     }
 }

@@ -1,12 +1,12 @@
-//! Upkeep: `status`, `pause`, `resume`, `config`, `import`, `backup`, `events`.
+//! Upkeep: `status`, `pause`, `resume`, `config`, `import`, `export`, `backup`, `events`.
 
 use std::collections::BTreeMap;
 
-use doze_engine::{ImportRequest, Queue, Status};
+use doze_engine::{ImportForm, ImportRequest, Queue, Status};
 use doze_protocol::system::{
     BackupAnswer, BackupParams, ChangeItem, ConfigAnswer, ConfigParams, EngineStatus, EventsAnswer,
-    EventsParams, ExtractionStatus, ImportAnswer, ImportParams, IndexStatus, ModelStatus, PauseAnswer,
-    PauseParams, QueueStatus, SpoolStatus, StatusAnswer,
+    EventsParams, ExportAnswer, ExportParams, ExtractionStatus, ImportAnswer, ImportParams, IndexStatus,
+    ModelStatus, PauseAnswer, PauseParams, QueueStatus, SpoolStatus, StatusAnswer,
 };
 use doze_protocol::{PROTOCOL, WireError, parse_params};
 use serde_json::Value;
@@ -83,17 +83,20 @@ impl Dispatch {
 
     pub(super) fn import(&self, params: Value) -> Result<Value, WireError> {
         let params: ImportParams = parse_params(params)?;
-        match params.format.as_deref() {
-            None | Some("auto" | "transcripts") => {}
+        let form = match params.format.as_deref() {
+            None | Some("auto") => ImportForm::Auto,
+            Some("transcripts") => ImportForm::Transcripts,
+            Some("office") => ImportForm::Office,
             Some(other) => {
                 return Err(WireError::invalid(
                     "format",
-                    format!("{other:?} cannot be imported, only auto and transcripts"),
+                    format!("{other:?} cannot be imported, only auto, transcripts and office"),
                 ));
             }
-        }
+        };
         let request = ImportRequest {
             path: params.path,
+            form,
             cwd: params.cwd,
             agent: params.agent.as_ref().map(given::agent),
             since: given::since(params.since.as_ref())?,
@@ -105,7 +108,23 @@ impl Dispatch {
             known: done.known,
             damaged: done.damaged,
             left_out: done.left_out,
+            problems: done.problems,
             redacted: done.redacted,
+        })
+    }
+
+    pub(super) fn export(&self, params: Value) -> Result<Value, WireError> {
+        let params: ExportParams = parse_params(params)?;
+        if let Some(other) = params.format.as_deref().filter(|format| *format != "office") {
+            return Err(WireError::invalid("format", format!("{other:?} cannot be written, only office")));
+        }
+        let reader = given::reader(None, params.cwd, params.project, None)?;
+        let done = self.engine.export_office(&self.owner, &reader, &params.path).map_err(told)?;
+        answer(&ExportAnswer {
+            path: params.path,
+            files: done.files,
+            records: done.records,
+            problems: done.problems,
         })
     }
 
