@@ -108,7 +108,7 @@ fn a_folder_of_the_original_program_goes_in_and_out_by_command() {
     let out = std::fs::read(project.join("../out/agents/alex-2.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), file);
     let ran = home.doze(["export", "../out"]).cwd(&project).run();
-    assert_eq!(ran.code, Some(77), "{}", ran.stderr);
+    assert_eq!(ran.code, 77, "{}", ran.stderr);
     assert!(ran.stderr.contains("is not empty, and nothing is overwritten"), "{}", ran.stderr);
 }
 

@@ -22,15 +22,20 @@ fn main() -> ExitCode {
     let seconds = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(10);
     let time = Duration::from_secs(seconds);
     println!("{AGENTS} agents, {seconds} s each; calls a second, median and 99th percentile of one call");
-    println!("{:<34} {:>10} {:>10} {:>10}", "", "calls/s", "p50 ms", "p99 ms");
-    for (name, call) in [("work.set", work as fn(usize, usize, &Path) -> Value), ("session.commit", commit)] {
+    println!("{:<50} {:>10} {:>10} {:>10}", "", "calls/s", "p50 ms", "p99 ms");
+    let calls: [(&str, &str, fn(usize, usize, &Path) -> Value); 3] = [
+        ("work.set", "work.set", work),
+        ("session.commit", "session.commit", commit),
+        ("the same, teaching nothing", "session.commit", quiet_commit),
+    ];
+    for (name, method, call) in calls {
         let home = Home::new();
         let daemon = home.start();
         let project = home.project("shop");
         row(&format!("{name}: dozed over its socket"), time, |agent| {
             let (mut client, project) = (home.client(), project.clone());
             move |number| {
-                client.call(name, call(agent, number, &project));
+                client.call(method, call(agent, number, &project));
             }
         });
         daemon.terminate();
@@ -39,7 +44,7 @@ fn main() -> ExitCode {
             let root = folder.path();
             row(&format!("{name}: JSON file, {how}"), time, |agent| {
                 let files = Files { root: root.to_owned(), agent, is_synced };
-                move |number| match name {
+                move |number| match method {
                     "work.set" => files.work(&call(agent, number, root)),
                     _ => files.commit(&call(agent, number, root)),
                 }
@@ -75,7 +80,7 @@ fn row<C: FnMut(usize) + Send>(name: &str, time: Duration, agent: impl Fn(usize)
     took.sort_unstable();
     let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
     let rate = took.len() as f64 / time.as_secs_f64();
-    println!("{name:<34} {rate:>10.0} {:>10.2} {:>10.2}", at(0.5), at(0.99));
+    println!("{name:<50} {rate:>10.0} {:>10.2} {:>10.2}", at(0.5), at(0.99));
 }
 
 fn work(agent: usize, number: usize, cwd: &Path) -> Value {
@@ -94,17 +99,62 @@ fn work(agent: usize, number: usize, cwd: &Path) -> Value {
     })
 }
 
+/// What facts speak of: four of these say something that four others do not.
+const WORDS: [&str; 24] = [
+    "adapter",
+    "billing",
+    "cache",
+    "database",
+    "editor",
+    "firewall",
+    "gateway",
+    "header",
+    "index",
+    "journal",
+    "kernel",
+    "ledger",
+    "mailer",
+    "network",
+    "orders",
+    "parser",
+    "queue",
+    "router",
+    "scheduler",
+    "tenant",
+    "upload",
+    "vendor",
+    "webhook",
+    "zone",
+];
+
+/// Every session teaches one fact, another one each time.
+fn fact(agent: usize, number: usize) -> String {
+    let mut state = (agent * 1_000_003 + number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut word = || {
+        state ^= state >> 29;
+        state = state.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        WORDS[(state >> 40) % WORDS.len()]
+    };
+    format!("Note: the {} {} waits for the {} of the {}.", word(), word(), word(), word())
+}
+
 fn commit(agent: usize, number: usize, cwd: &Path) -> Value {
     json!({
         "agent": format!("agent-{agent}"),
         "cwd": cwd,
         "session": format!("s-{agent}-{number}"),
-        "output": format!("Note: server {agent} of group {number} listens on port {}.\n\
-                           Changed borders from dashed to solid.\nCommitted `{:07x}`\nSUMMARY: redesigned page {number}",
-                          1_024 + number, agent * 100_003 + number),
+        "output": format!("{}\nChanged borders from dashed to solid.\nCommitted `{:07x}`\nSUMMARY: redesigned page {number}",
+                          fact(agent, number), agent * 100_003 + number),
         "changed_files": ["src/components/Pagination.tsx", "src/pages/Search.tsx"],
         "tokens": {"input": 45_000, "output": 12_000},
     })
+}
+
+/// A session from which there is nothing to learn, which are most.
+fn quiet_commit(agent: usize, number: usize, cwd: &Path) -> Value {
+    let mut session = commit(agent, number, cwd);
+    session["output"] = json!(format!("Committed `{number:07x}`\nSUMMARY: redesigned page {number}"));
+    session
 }
 
 /// The files of one agent.
@@ -162,7 +212,8 @@ impl Files {
         let parent = path.parent().expect("a file lies in a folder");
         fs::create_dir_all(parent).expect("the disk has room");
         let temporary = path.with_extension("tmp");
-        fs::write(&temporary, serde_json::to_vec_pretty(value).expect("a value is JSON")).expect("the disk has room");
+        fs::write(&temporary, serde_json::to_vec_pretty(value).expect("a value is JSON"))
+            .expect("the disk has room");
         if self.is_synced {
             File::open(&temporary).and_then(|file| file.sync_all()).expect("the disk syncs");
         }

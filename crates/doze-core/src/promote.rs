@@ -1,8 +1,8 @@
 //! What the office face keeps of what it finds: reinforce, add, evict, promote (S0.28–S0.36, `R5`–`R7`).
 
-use crate::duplicate::{Parts, Relation};
+use crate::duplicate::{Parts, Relation, SAME_ABOVE};
 use crate::model::{Memory, MemoryId, Origin, Scope, Status};
-use crate::text::jaccard;
+use crate::text::{jaccard, normalise_words};
 
 /// Facts an agent keeps in a project (S0.4).
 pub const AGENT_FACTS: usize = 50;
@@ -139,7 +139,10 @@ pub fn cross_confirm<'a>(
     if matches!(sighting.origin, Origin::Injected | Origin::Web) {
         return None;
     }
-    let (memory, relation) = closest(others, sighting.text)?;
+    // Of a large team's facts most say something else entirely, and their words alone tell that.
+    let words = normalise_words(sighting.text);
+    let alike = others.iter().filter(|other| jaccard(&normalise_words(text_of(other)), &words) > SAME_ABOVE);
+    let (memory, relation) = closest(alike, sighting.text)?;
     let independent = sighting.is_more_than_echo() || !shown(&memory.id);
     let new = !finders(memory).iter().any(|finder| finder == agent);
     (relation == Relation::Duplicate && independent && new).then_some(memory)
@@ -174,10 +177,10 @@ fn finders(fact: &Memory) -> Vec<String> {
 }
 
 /// The active memory that says the same, or else the one that `text` would replace; the most similar of them.
-fn closest<'a>(memories: &'a [Memory], text: &str) -> Option<(&'a Memory, Relation)> {
+fn closest<'a>(memories: impl IntoIterator<Item = &'a Memory>, text: &str) -> Option<(&'a Memory, Relation)> {
     let newer = Parts::of(text);
     memories
-        .iter()
+        .into_iter()
         .filter(|memory| memory.status == Status::Active)
         .filter_map(|memory| {
             let older = Parts::of(text_of(memory));

@@ -6,8 +6,8 @@ use doze_core::duplicate::{Parts, Relation};
 use doze_core::facts::{self, FactCandidate};
 use doze_core::injected;
 use doze_core::model::{
-    AgentRef, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Space, Status,
-    Verification, content_hash,
+    AgentRef, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Status, Verification,
+    content_hash,
 };
 use doze_core::promote::{self, FactDecision, Promotion, Sighting, Skipped};
 use doze_core::text;
@@ -16,6 +16,7 @@ use doze_store::{ChangeSet, Snapshot, Subject};
 
 use jiff::Timestamp;
 
+use super::fellows::Fellows;
 use super::transcript::Earlier;
 use super::{FactCounts, Work};
 use crate::memory::AddOutcome;
@@ -137,7 +138,7 @@ struct Desk<'a> {
     scope: Scope,
     facts: Vec<Memory>,
     shared: Vec<Memory>,
-    others: Vec<Memory>,
+    fellows: Fellows,
     changed: BTreeSet<MemoryId>,
     evicted: BTreeSet<MemoryId>,
     touched: BTreeMap<String, Scope>,
@@ -157,15 +158,11 @@ impl<'a> Desk<'a> {
             memories.into_iter().filter(|memory| memory.face == Face::Office).collect()
         };
         let facts = office(snapshot.memories(owner, &scope)?);
-        let (mut shared, mut others) = (Vec::new(), Vec::new());
-        if let Some(project) = &project {
-            shared = office(snapshot.memories(owner, &Scope::Project(project.clone()))?);
-            for other in snapshot.scopes(owner)? {
-                if other.space() == Space::Agent && other.project() == Some(project) && other != scope {
-                    others.extend(office(snapshot.memories(owner, &other)?));
-                }
-            }
-        }
+        let shared = match &project {
+            Some(project) => office(snapshot.memories(owner, &Scope::Project(project.clone()))?),
+            None => Vec::new(),
+        };
+        let fellows = Fellows::of(&engine.inner.fellows, snapshot, owner, project.as_ref(), &scope)?;
         Ok(Self {
             engine,
             snapshot,
@@ -174,7 +171,7 @@ impl<'a> Desk<'a> {
             scope,
             facts,
             shared,
-            others,
+            fellows,
             changed: BTreeSet::new(),
             evicted: BTreeSet::new(),
             touched: BTreeMap::new(),
@@ -292,14 +289,13 @@ impl<'a> Desk<'a> {
             self.touch(&id);
             return;
         }
-        let known =
-            promote::cross_confirm(&self.others, &agent, sighting, shown).map(|memory| memory.id.clone());
-        let Some(id) = known else { return };
-        let Some(other) = self.others.iter_mut().find(|memory| memory.id == id) else { return };
-        promote::confirm(other, &[agent], now);
-        let other = other.clone();
-        self.touch(&id);
+        let alike = self.fellows.alike(sighting.text);
+        let Some(known) = promote::cross_confirm(&alike, &agent, sighting, shown) else { return };
+        let mut other = known.clone();
+        promote::confirm(&mut other, &[agent], now);
+        self.touch(&other.id);
         self.share(&other);
+        self.fellows.change(other);
     }
 
     /// Shares a fact with the project when it is due (S0.34).
@@ -353,7 +349,7 @@ impl<'a> Desk<'a> {
     /// The change set with everything that changed on the table, valid only while nobody else changes these scopes.
     fn close(mut self, mut set: ChangeSet) -> Result<(ChangeSet, FactCounts), EngineError> {
         self.touched.insert(self.scope.key(), self.scope.clone());
-        let all = self.facts.into_iter().chain(self.shared).chain(self.others);
+        let all = self.facts.into_iter().chain(self.shared).chain(self.fellows.into_changed());
         for memory in all.filter(|memory| self.changed.contains(&memory.id)) {
             self.touched.insert(memory.scope.key(), memory.scope.clone());
             set = set.put_memory(memory);

@@ -3,6 +3,7 @@
 //! Everything a call brings passes [`intake`] (injected text out, secrets out, bounds) before it can reach the store.
 //! A commit is one change set; only a long transcript is stored in pieces first, each idempotent.
 
+mod fellows;
 mod intake;
 mod learn;
 mod preview;
@@ -29,6 +30,7 @@ use crate::names::{
 };
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
+pub(crate) use fellows::Cache as FellowCache;
 use intake::{Changes, Intake};
 pub(crate) use preview::whole_name;
 pub use preview::{Preview, SessionListRequest};
