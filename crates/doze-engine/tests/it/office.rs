@@ -7,8 +7,8 @@ use doze_core::model::{Outcome, SessionEnd, WorkStatus};
 use doze_core::render::recovery::{FIRST_LINE, LAST_LINE, RecoverySource};
 use doze_core::tokens;
 use doze_engine::{
-    ContextRequest, Forget, MemoryRequest, Problem, ProjectRequest, Reader, RecoverRequest, Recovered,
-    SessionListRequest, Switches, WorkRequest,
+    ContextRequest, Forget, ListRequest, MemoryRequest, Problem, ProjectRequest, Reader, RecoverRequest,
+    Recovered, SessionListRequest, Switches, Verdict, WorkRequest,
 };
 use jiff::SignedDuration;
 
@@ -344,4 +344,25 @@ fn a_team_that_speaks_chinese_remembers_as_any_other() {
     assert_eq!(told.facts.len(), 2);
     let (roster, _) = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &[]).unwrap();
     assert!(roster.text.starts_with("[亚历克斯] Last: \""), "{}", roster.text);
+}
+
+#[test]
+fn what_a_fellow_knew_and_knows_no_more_confirms_nothing() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    // An event that was known already teaches nothing, so each is another one.
+    let found = |session: i64, by: &str, fact: &str| {
+        let said = answer(session, &format!("Important: {fact}"));
+        kit.commit(turn(&session.to_string(), by, &cwd, vec![said])).facts
+    };
+    found(1, "alex", "every page needs a test of its own.");
+    // Now it has been read what alex knows.
+    found(2, "sam", "the build server is restarted at night.");
+    let list = ListRequest { reader: reader(&cwd, "alex"), limit: 9, ..Default::default() };
+    let known = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);
+    kit.engine.feedback(&kit.owner, &known.id, Verdict::Wrong, true).unwrap();
+    let facts = found(3, "kim", "every page needs a test of its own.");
+    assert_eq!((facts.added, facts.promoted), (1, 0), "alex's was wrong");
+    let facts = found(4, "sam", "every page needs a test of its own.");
+    assert_eq!((facts.added, facts.promoted), (1, 1), "kim's stands");
 }
