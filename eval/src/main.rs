@@ -2,9 +2,13 @@
 //!
 //! `cargo run -p doze-eval -- extraction` prints the table; `--show` adds every memory and every missed note of the
 //! tuned sessions. The blind sessions were labelled by somebody who had not seen the rules, and nobody tunes on them:
-//! `--show` is silent about them. It may not touch a store, a socket or a model.
+//! `--show` is silent about them.
+//!
+//! `cargo run -p doze-eval -- recall FILE` asks a store of its own the questions of LongMemEval-oracle, the development
+//! half unless `--all` is said. It may not touch anybody's home or socket.
 
 mod labels;
+mod recall;
 mod score;
 mod sessions;
 mod table;
@@ -16,14 +20,19 @@ use labels::Part;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let known = ["extraction", "--show"];
-    if args.first().map(String::as_str) != Some("extraction")
-        || args.iter().any(|arg| !known.contains(&arg.as_str()))
-    {
-        eprintln!("usage: doze-eval extraction [--show]");
-        return ExitCode::from(64);
-    }
-    match extraction(args.iter().any(|arg| arg == "--show")) {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let dev = root().join("eval/recall/dev.json");
+    let made = match args.as_slice() {
+        ["extraction"] => extraction(false),
+        ["extraction", "--show"] => extraction(true),
+        ["recall", file] => recall::table(Path::new(file), Some(&dev)),
+        ["recall", file, "--all"] => recall::table(Path::new(file), None),
+        _ => {
+            eprintln!("usage: doze-eval extraction [--show] | recall FILE [--all]");
+            return ExitCode::from(64);
+        }
+    };
+    match made {
         Ok(text) => {
             print!("{text}");
             ExitCode::SUCCESS

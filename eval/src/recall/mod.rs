@@ -1,0 +1,182 @@
+//! How well `doze search --history` finds the turn and the session that answer a question, beside plain BM25 over the
+//! same texts in the same run.
+
+mod bm25;
+mod data;
+mod score;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use doze_core::model::{AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd};
+use doze_engine::{
+    CommitRequest, EmbedderChoice, Engine, Options, Reader, SearchRequest, Surroundings, Switches,
+    SystemEnvironment,
+};
+
+use bm25::Bm25;
+use data::{Pool, Turn, name_of_turn};
+use score::{NAMES, Score, interval, mean};
+
+/// Hits that are looked at; sessions are ranked by their best turn.
+const HITS: usize = 100;
+/// Longest wait for the indexes.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// The table for the questions of a file; with `dev` for those of the development half.
+pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
+    let pool = data::read(file, dev)?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let ours = Ours::new(folder.path(), &pool)?;
+    let turns = Bm25::of(pool.sessions.iter().flat_map(|(session, turns)| {
+        turns.iter().enumerate().map(|(at, turn)| (name_of_turn(session, at), turn.content.clone()))
+    }));
+    let sessions = Bm25::of(pool.sessions.iter().map(|(session, turns)| (session.clone(), asked(turns))));
+    let mut scores: [[Vec<Score>; 2]; 2] = Default::default();
+    let mut took = Vec::new();
+    for question in &pool.questions {
+        let begun = Instant::now();
+        let found = ours.turns(&question.text)?;
+        took.push(begun.elapsed());
+        scores[0][0].push(Score::of(&sessions_of(&found), &question.sessions));
+        scores[0][1].push(Score::of(&sessions.search(&question.text, HITS), &question.sessions));
+        if !question.turns.is_empty() {
+            scores[1][0].push(Score::of(&found, &question.turns));
+            scores[1][1].push(Score::of(&turns.search(&question.text, HITS), &question.turns));
+        }
+    }
+    ours.engine.close();
+    took.sort();
+    let median = took.get(took.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1e3;
+    let mut text = format!(
+        "{} sessions, {} questions; a search takes {median:.1} ms (median)\n\n",
+        pool.sessions.len(),
+        pool.questions.len()
+    );
+    text.push_str("| level | measure | doze | BM25 | difference | 95 % of it |\n|---|---|--:|--:|--:|--:|\n");
+    for (level, [ours, theirs]) in ["session", "turn"].iter().zip(&scores) {
+        for (at, name) in NAMES.iter().enumerate() {
+            let (a, b) = (mean(ours).0[at] * 100.0, mean(theirs).0[at] * 100.0);
+            let (low, high) = interval(ours, theirs, at);
+            let (low, high) = (low * 100.0, high * 100.0);
+            let _ = writeln!(
+                text,
+                "| {level} | {name} | {a:.1} | {b:.1} | {:+.1} | {low:+.1} … {high:+.1} |",
+                a - b
+            );
+        }
+    }
+    Ok(text)
+}
+
+/// The text of a session at its level: what the user said.
+fn asked(turns: &[Turn]) -> String {
+    let said = turns.iter().filter(|turn| turn.role == "user");
+    said.map(|turn| turn.content.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The sessions of turns, each once, where its best turn stands.
+fn sessions_of(turns: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    turns
+        .iter()
+        .filter_map(|turn| turn.rsplit_once('#').map(|(session, _)| session.to_owned()))
+        .filter(|session| seen.insert(session.clone()))
+        .collect()
+}
+
+/// doze as it is installed, with all sessions committed.
+struct Ours {
+    engine: Engine,
+    owner: OwnerId,
+    cwd: String,
+}
+
+impl Ours {
+    fn new(folder: &Path, pool: &Pool) -> Result<Self, String> {
+        let options = Options {
+            store: folder.join("doze.redb"),
+            index: folder.join("index"),
+            cache_bytes: 64 << 20,
+            embedder: EmbedderChoice::BuiltIn,
+            model: None,
+            model_idle: Duration::from_secs(600),
+            surroundings: Surroundings::default(),
+            switches: Switches::default(),
+        };
+        let engine =
+            Engine::open(options, Arc::new(SystemEnvironment::default())).map_err(|e| e.to_string())?;
+        let cwd = folder.join("project");
+        std::fs::create_dir(&cwd).map_err(|error| error.to_string())?;
+        let ours = Self { engine, owner: OwnerId::new("local:1"), cwd: cwd.to_string_lossy().into_owned() };
+        for (session, turns) in &pool.sessions {
+            ours.engine
+                .commit(&ours.owner, ours.commit(session, turns))
+                .map_err(|error| format!("{session}: {}", error.message))?;
+        }
+        let begun = Instant::now();
+        while !ours.is_indexed()? {
+            if begun.elapsed() > PATIENCE {
+                return Err("the indexes were not made in an hour".to_owned());
+            }
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        Ok(ours)
+    }
+
+    fn is_indexed(&self) -> Result<bool, String> {
+        let status = self.engine.status(&self.owner).map_err(|error| error.message)?;
+        Ok(status.index.lexical_seq >= status.seq && status.index.vector_seq >= status.seq)
+    }
+
+    fn commit(&self, session: &str, turns: &[Turn]) -> CommitRequest {
+        let events = turns.iter().enumerate().map(|(at, turn)| {
+            let (kind, origin) = match turn.role.as_str() {
+                "user" => (EventKind::Prompt, Origin::Person),
+                _ => (EventKind::Answer, Origin::Agent),
+            };
+            Event::new(name_of_turn(session, at), kind, origin, turn.content.as_str())
+        });
+        CommitRequest {
+            session: session.to_owned(),
+            commit_id: None,
+            end: SessionEnd::Session,
+            agent: AgentRef { id: "eval".into(), name: "eval".to_owned(), harness: "eval".to_owned() },
+            cwd: self.cwd.clone(),
+            project: None,
+            mode: None,
+            kind: None,
+            outcome: None,
+            summary: None,
+            output: None,
+            changed_files: Vec::new(),
+            tokens: None,
+            task: None,
+            team: None,
+            events: events.collect(),
+            transcript: None,
+        }
+    }
+
+    /// The turns that are found for a question, best first, each once.
+    fn turns(&self, question: &str) -> Result<Vec<String>, String> {
+        let request = SearchRequest {
+            reader: Reader { cwd: Some(self.cwd.clone()), ..Reader::default() },
+            query: question.to_owned(),
+            limit: HITS,
+            history: true,
+            ..SearchRequest::default()
+        };
+        let answer = self.engine.search(&self.owner, &request).map_err(|error| error.message)?;
+        let mut seen = HashSet::new();
+        let turns = answer.hits.into_iter().flat_map(|hit| {
+            let session = hit.memory.source.session.unwrap_or_default();
+            let events = hit.memory.source.events.into_iter();
+            events.filter_map(move |event| Some(format!("{session}#{}", event.rsplit_once('#')?.1)))
+        });
+        Ok(turns.filter(|turn| seen.insert(turn.clone())).collect())
+    }
+}
