@@ -61,6 +61,8 @@ pub struct Candidate {
     pub lexical: Option<Found>,
     /// Its place in the vector list.
     pub semantic: Option<Found>,
+    /// The vector list could have found it; raw history has no vectors.
+    pub has_vectors: bool,
     /// Its kind.
     pub kind: Kind,
     /// Its stored confidence, 0.1–1.
@@ -197,7 +199,8 @@ fn explain_default(candidate: &Candidate, best_lexical: f64, any_semantic: bool,
     let lexical =
         candidate.lexical.map_or(0.0, |f| if best_lexical > 0.0 { f.score / best_lexical } else { 0.0 });
     let semantic = candidate.semantic.map_or(0.0, |f| f.score.clamp(0.0, 1.0));
-    let share = if any_semantic { LEXICAL_SHARE } else { 1.0 };
+    // What the vectors cannot find is not held against it.
+    let share = if any_semantic && candidate.has_vectors { LEXICAL_SHARE } else { 1.0 };
     let mut explain = Explain::new(candidate, share * lexical.max(0.0) + (1.0 - share) * semantic);
     explain.kind_weight = match candidate.kind {
         Kind::Log => 0.9,
@@ -273,6 +276,7 @@ mod tests {
             id: id.into(),
             lexical: lexical.map(found),
             semantic: semantic.map(|rank| Found { rank, score: 1.0 / f64::from(rank) }),
+            has_vectors: true,
             kind,
             confidence,
             reinforce_count: 1,
@@ -285,6 +289,23 @@ mod tests {
 
     fn ids(ranked: &[Ranked]) -> Vec<&str> {
         ranked.iter().map(|hit| hit.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_has_no_vectors_is_ranked_by_its_words_alone() {
+        let lexical = |score: f64| Some(Found { rank: 1, score });
+        let event = Candidate {
+            lexical: lexical(10.0),
+            has_vectors: false,
+            ..candidate("event", Kind::Fact, 0.6, 0, None, None)
+        };
+        let memory = |id: &str, score: f64| Candidate {
+            lexical: lexical(score),
+            semantic: Some(Found { rank: 1, score: 0.5 }),
+            ..candidate(id, Kind::Fact, 0.6, 0, None, None)
+        };
+        let ranked = rank(Profile::Default, vec![event, memory("a", 9.0), memory("b", 4.0)], now(), 9);
+        assert_eq!(ids(&ranked), ["event", "a", "b"]);
     }
 
     #[test]

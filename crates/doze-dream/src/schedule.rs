@@ -109,7 +109,7 @@ pub enum Verdict {
 /// run and not from the times in between.
 pub fn decide(state: &State, now: Timestamp) -> Verdict {
     if !state.enabled {
-        return wait(None, "dreaming is off for this mode (dream.enabled)".to_owned());
+        return wait(None, "dreaming is off (dream.enabled)".to_owned());
     }
     if let Some(until) = state.paused_until.filter(|until| *until > now) {
         return wait(Some(until), format!("doze is paused until {until}"));
@@ -165,7 +165,7 @@ fn by_idle(state: &State, now: Timestamp) -> Option<Timestamp> {
     let Trigger::Idle { quiet, since } = state.trigger else { return None };
     let since = since.filter(|since| *since <= now)?;
     let Some(last) = state.last_run.filter(|last| *last <= now) else { return later(since, quiet) };
-    let is_patient = state.failed.max(state.empty) < PATIENCE;
+    let is_patient = state.failed < PATIENCE;
     (since > last && is_patient).then(|| Some(later(since, quiet)?.max(later(last, IDLE_SPACING)?))).flatten()
 }
 
@@ -297,7 +297,7 @@ mod tests {
                 State { broke_off: true, busy: true, ..state(Some(1)) },
                 "an agent is at work; the sweep waits for a quiet moment",
             ),
-            (State { enabled: false, ..state(None) }, "dreaming is off for this mode (dream.enabled)"),
+            (State { enabled: false, ..state(None) }, "dreaming is off (dream.enabled)"),
             (
                 State { busy: true, ..state(Some(5)) },
                 "an agent is at work; the sweep waits for a quiet moment",

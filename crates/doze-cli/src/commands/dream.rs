@@ -104,7 +104,7 @@ fn undone(screen: &mut Screen<'_>, answer: &UndoAnswer) -> io::Result<Exit> {
     screen.line(match (answer.restored.is_empty(), answer.left.is_empty()) {
         (true, true) => format!("nothing of dream {id} was left to take back"),
         (true, false) => format!("nothing of dream {id} is taken back"),
-        (false, _) => format!("dream {id} is taken back: {restored} as they were before it"),
+        (false, _) => format!("dream {id} is taken back, with what it did to {restored}"),
     })?;
     let confirmed = answer.confirmed_since.len() as u64;
     if confirmed > 0 {

@@ -6,6 +6,7 @@ use std::io;
 
 use doze_protocol::Exit;
 use doze_protocol::dream::{DreamChange, DreamRecord, LeftAlone, UndoLeft};
+use doze_protocol::memory::MemoryRecord;
 use jiff::Timestamp;
 
 use super::draw;
@@ -91,6 +92,16 @@ fn told(dream: &DreamRecord) -> Vec<&DreamChange> {
     dream.changes.iter().filter(|change| !gives_way(change)).collect()
 }
 
+/// What a changed record was, or what made way for it.
+fn former<'a>(dream: &'a DreamRecord, change: &'a DreamChange) -> Option<&'a MemoryRecord> {
+    let makes_way = |other: &&DreamChange| {
+        let by = other.after.as_ref().and_then(|after| after.superseded_by.as_deref());
+        by == Some(change.memory.as_str())
+    };
+    let replaced = || dream.changes.iter().find(makes_way).and_then(|other| other.before.as_ref());
+    change.before.as_ref().filter(|before| before.status == "active").or_else(replaced)
+}
+
 /// The whole page.
 pub(super) fn page(
     screen: &mut Screen<'_>,
@@ -114,7 +125,7 @@ pub(super) fn page(
     for (sort, changes) in &sorts {
         section(screen, sort.names().0)?;
         for one in changes {
-            change(screen, *sort, one, names, dream.dry_run)?;
+            change(screen, *sort, one, former(dream, one), names, dream.dry_run)?;
         }
     }
     left_alone(screen, &dream.left_alone, names)?;
@@ -139,9 +150,10 @@ fn heading(dream: &DreamRecord, names: &Names, now: Timestamp) -> String {
         _ => String::new(),
     };
     let when = draw::ago(now, &dream.started_at).unwrap_or_default();
-    let sessions = count(dream.sessions.len() as u64, "session");
-    let projects: BTreeSet<&str> =
-        dream.sessions.iter().filter_map(|session| session.project.as_deref()).collect();
+    let read =
+        || dream.sessions.iter().filter(|session| !matches!(session.outcome.as_str(), "skipped" | "retry"));
+    let sessions = count(read().count() as u64, "session");
+    let projects: BTreeSet<&str> = read().filter_map(|session| session.project.as_deref()).collect();
     let place = match projects.len() {
         0 => String::new(),
         1 => projects.iter().map(|project| format!(" of {}", names.name(project))).collect(),
@@ -168,6 +180,7 @@ fn change(
     screen: &mut Screen<'_>,
     sort: Sort,
     change: &DreamChange,
+    former: Option<&MemoryRecord>,
     names: &Names,
     is_dry: bool,
 ) -> io::Result<()> {
@@ -180,15 +193,11 @@ fn change(
     let lead = format!("  {} ", sort.sign(screen));
     draw::headline_rows(screen, &lead, &title, &place.unwrap_or_default())?;
     let mut lines = Vec::new();
-    if let (Some(before), Some(after)) = (&change.before, &change.after)
-        && sort == Sort::Updated
-        && before.body != after.body
-        && !change.because.starts_with("was ")
-    {
-        lines.extend(wrap_within(&format!("was: {}", before.body), "    ", screen.columns(), 2));
+    if matches!(sort, Sort::Learned | Sort::Patterns | Sort::Updated | Sort::Apart) {
+        lines.extend(wrap_within(&more, "    ", screen.columns(), 4));
     }
-    if matches!(sort, Sort::Learned | Sort::Patterns | Sort::Apart) {
-        lines.extend(wrap_within(&more, "    ", screen.columns(), 3));
+    if let Some(former) = former.filter(|former| sort == Sort::Updated && former.body != former.title) {
+        lines.extend(wrap_within(&format!("was: {}", former.body), "    ", screen.columns(), 2));
     }
     for line in lines {
         screen.line(line)?;

@@ -318,7 +318,7 @@ fn a_dream_tells_what_and_why() {
     let ran = home.run(&["dream", "show", "41"]);
     assert_eq!(ran.code, 0);
     let (heading, rest) = ran.stdout.split_once('\n').unwrap();
-    assert!(heading.ends_with(", took 14 s · 2 sessions of shop"), "{heading}");
+    assert!(heading.ends_with(", took 14 s · 1 session"), "{heading}");
     let wanted = "
   learned 1   patterns 1   updated 1   left alone 3
 
@@ -334,6 +334,7 @@ fn a_dream_tells_what_and_why() {
 
   Updated
   ~ Staging API listens on 5433                                             shop
+    5433
     was: Use just itest instead of make test, which misses the broker.
     because changed by you (s-79#12) · doze why m
 
@@ -422,7 +423,7 @@ fn an_undo_tells_what_went_and_what_stays() {
         (
             0,
             format!(
-                "dream 41 is taken back: 2 memories as they were before it\n  1 of them had been confirmed or shown since; that went with them\n{left}"
+                "dream 41 is taken back, with what it did to 2 memories\n  1 of them had been confirmed or shown since; that went with them\n{left}"
             ),
         ),
         (1, format!("nothing of dream 41 is taken back\n{left}")),

@@ -1,9 +1,9 @@
 //! The memories as they stand while a plan is made, with the journal of what was changed and the cap on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::duplicate::{Parts, Relation};
-use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, Status};
+use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, SessionKey, Status};
 use jiff::{SignedDuration, Timestamp};
 
 use super::taken::Vetoes;
@@ -49,10 +49,18 @@ pub(super) struct Board<'a> {
     /// What the day's earlier sweeps and this plan took of the cap.
     spent_before: BTreeMap<Scope, usize>,
     spent: BTreeMap<Scope, usize>,
+    /// Records that took of the cap in this plan, or began in it: what is done to them further is free, so that of many
+    /// words the last one is heard.
+    charged: BTreeSet<MemoryId>,
+    /// Sessions with findings that the cap had no room for.
+    pub(super) postponed: BTreeSet<SessionKey>,
     caps: Caps,
     pub(super) vetoes: Vetoes,
 }
 
+/// What is left undone when the cap of a space is used up.
+pub(super) const CAP_IS_USED_UP: &str =
+    "as much of its space was changed as may be in a day; a later sweep goes on";
 /// The time over which sweeps share one cap.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -81,6 +89,8 @@ impl<'a> Board<'a> {
             settled,
             spent_before: input.spent.iter().cloned().collect(),
             spent: BTreeMap::new(),
+            charged: BTreeSet::new(),
+            postponed: BTreeSet::new(),
             caps: *input.caps,
             vetoes: Vetoes::of(input.taken_back, input.existing),
         }
@@ -89,6 +99,7 @@ impl<'a> Board<'a> {
     /// Forgets what the last pass left alone; answers how much was changed so far.
     pub(super) fn begin_pass(&mut self) -> usize {
         self.left_alone.clear();
+        self.postponed.clear();
         self.changed()
     }
 
@@ -102,18 +113,19 @@ impl<'a> Board<'a> {
     }
 
     /// Takes one change of the cap of a space; says no when it is used up.
-    pub(super) fn may_change(&mut self, scope: &Scope, title: &str) -> bool {
+    pub(super) fn may_change(&mut self, memory: &Memory, title: &str) -> bool {
+        let scope = &memory.scope;
+        if self.charged.contains(&memory.id) {
+            return true;
+        }
         let of = |counts: &BTreeMap<Scope, usize>| counts.get(scope).copied().unwrap_or_default();
         let share = (self.caps.max_changed_share * of(&self.settled) as f64).floor() as usize;
         if of(&self.spent_before) + of(&self.spent) >= share.max(self.caps.min_changed) {
-            self.leave(
-                scope,
-                title,
-                "as much of its space was changed as may be in a day; a later sweep goes on",
-            );
+            self.leave(scope, title, CAP_IS_USED_UP);
             return false;
         }
         *self.spent.entry(scope.clone()).or_default() += 1;
+        self.charged.insert(memory.id.clone());
         true
     }
 
@@ -129,6 +141,7 @@ impl<'a> Board<'a> {
     /// Adds a record.
     pub(super) fn add(&mut self, op: DreamOp, memory: Memory, because: String, evidence: Vec<String>) {
         self.entries.push(Entry { parts: Texts::of(&memory.title, &memory.body), memory: memory.clone() });
+        self.charged.insert(memory.id.clone());
         self.changes.push(DreamChange { op, before: None, after: memory, because, evidence });
     }
 
@@ -175,7 +188,12 @@ impl<'a> Board<'a> {
     }
 
     pub(super) fn into_plan(self) -> Plan {
-        Plan { changes: self.changes, left_alone: self.left_alone, spent: self.spent.into_iter().collect() }
+        Plan {
+            changes: self.changes,
+            left_alone: self.left_alone,
+            spent: self.spent.into_iter().collect(),
+            postponed: self.postponed,
+        }
     }
 }
 

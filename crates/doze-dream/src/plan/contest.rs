@@ -7,7 +7,7 @@ use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::{Board, Texts};
-use super::settle::{because, leave, memory_of, refusal, short};
+use super::settle::{because, leave, may_spend, memory_of, refusal, short};
 
 /// The tag of a memory that is kept apart.
 const TAG: &str = "contradicts";
@@ -57,7 +57,7 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
         return leave(board, finding, reason);
     }
     let mut old = board.entries[at].memory.clone();
-    if !board.may_change(&old.scope, &short(&old)) {
+    if !may_spend(board, &old, finding) {
         return;
     }
     new.status = Status::Active;

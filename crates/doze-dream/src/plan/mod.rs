@@ -9,6 +9,8 @@ mod taken;
 mod tests;
 mod tidy;
 
+use std::collections::BTreeSet;
+
 use doze_core::model::{
     AgentRef, DreamChange, LeftAlone, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification,
 };
@@ -72,6 +74,8 @@ pub struct Plan {
     /// How many of these changes count against the cap, by space: an active memory lost its text or status, or a
     /// retired one came back.
     pub spent: Vec<(Scope, usize)>,
+    /// Sessions with findings that the cap had no room for: they are not read yet.
+    pub postponed: BTreeSet<SessionKey>,
 }
 
 /// Makes the plan. `new_id` mints ids. Nothing is deleted, and no memory that a person wrote or pinned is touched. In a

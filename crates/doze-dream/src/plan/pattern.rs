@@ -218,7 +218,7 @@ fn renew(board: &mut Board<'_>, at: usize, places: &BTreeSet<usize>) {
         return;
     }
     if !is_enough(board, places) {
-        if !board.vetoes.keeps_awake(&before) && board.may_change(&before.scope, &short(&before)) {
+        if !board.vetoes.keeps_awake(&before) && board.may_change(&before, &short(&before)) {
             let mut after = before;
             after.status = Status::Stale;
             let evidence = after.source.events.clone();
@@ -234,7 +234,7 @@ fn renew(board: &mut Board<'_>, at: usize, places: &BTreeSet<usize>) {
     after.updated_at = before.updated_at;
     if after == before
         || board.vetoes.keeps_text(&before.id, said.at)
-        || !board.may_change(&before.scope, &short(&before))
+        || !board.may_change(&before, &short(&before))
     {
         return;
     }

@@ -36,7 +36,7 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
         return leave(
             board,
             finding,
-            "it comes from what a tool or a page printed; accept it with doze review",
+            "only a tool or a page says so; say it yourself if it holds: doze remember",
         );
     }
     if matches!(candidate.scope, Scope::Bank) {
@@ -44,13 +44,13 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     }
     let everywhere = board.places(&candidate.scope, |memory| !memory.is_pattern());
     let texts = Texts::of(&candidate.title, &candidate.body);
-    // A rule finds one thing in an event; a model that was asked may find several, so that there the words decide.
     let is_replied = finding.found_by == Verification::Extraction;
+    // Several things can be said in one event, so that the words decide as well.
     let is_known = everywhere.iter().any(|at| {
         let events = &board.entries[*at].memory.source.events;
         !candidate.evidence.is_empty()
             && candidate.evidence.iter().all(|event| events.contains(event))
-            && (!is_replied || board.relation(*at, &texts) == Relation::Duplicate)
+            && board.relation(*at, &texts) == Relation::Duplicate
     });
     if is_known {
         return;
@@ -63,15 +63,20 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
             .copied()
             .find(|at| board.entries[*at].memory.status == status && board.relation(*at, &texts) == relation)
     };
-    let by_topic = candidate.topic_key.as_deref().map(text::topic_key).and_then(|topic| {
+    let topic = candidate.topic_key.as_deref().map(text::topic_key);
+    let by_topic = |board: &Board<'_>, status: Status| {
+        let topic = topic.as_ref()?;
         everywhere.iter().copied().find(|at| {
             let memory = &board.entries[*at].memory;
-            memory.status == Status::Active
-                && memory.topic_key.as_deref().is_some_and(|known| text::topic_key(known) == topic)
+            memory.status == status
+                && memory.topic_key.as_deref().is_some_and(|known| text::topic_key(known) == *topic)
         })
-    });
-    if let Some(at) = by_topic {
+    };
+    if let Some(at) = by_topic(board, Status::Active) {
         return match board.relation(at, &texts) {
+            Relation::Update if !is_replied && contest::is_contested(board, at, finding) => {
+                contest::keep_apart(board, at, finding);
+            }
             // What a model words anew under a key is the newer text (S1.18), unless it was shown it.
             Relation::Duplicate if !is_replied || is_repeated(finding, &board.entries[at].memory) => {
                 reinforce(board, at, finding);
@@ -82,7 +87,9 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     if let Some(at) = of(board, Status::Active, Relation::Duplicate) {
         return reinforce(board, at, finding);
     }
-    if of(board, Status::Retracted, Relation::Duplicate).is_some() {
+    if of(board, Status::Retracted, Relation::Duplicate).is_some()
+        || by_topic(board, Status::Retracted).is_some()
+    {
         return leave(board, finding, "it was marked wrong");
     }
     let contradicted = of(board, Status::Active, Relation::Update);
@@ -162,19 +169,19 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let echo = is_shown(finding, known) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
     let reason = if known.is_protected() {
         "it is known, and a person vouches for it"
-    } else if counted || known.source.events.len() >= MAX_EVIDENCE {
+    } else if counted {
         "it is known already"
     } else if echo {
         "the agent repeats what it was shown"
     } else {
         let mut after = known.clone();
-        if after.status != Status::Active && !board.may_change(&candidate.scope, said(finding)) {
+        if after.status != Status::Active && !may_spend(board, &after, finding) {
             return;
         }
         after.status = Status::Active;
         promote::reinforce(&mut after, candidate.at);
         after.confidence = (after.confidence + CONFIDENCE_STEP).min(MAX_CONFIDENCE);
-        after.source.events.extend(candidate.evidence.iter().cloned());
+        after.source.events = joined(&after.source.events, &candidate.evidence);
         let because = format!(
             "said again, now {}; {}",
             text::count(after.reinforce_count.into(), "time"),
@@ -261,8 +268,17 @@ fn may_replace(board: &mut Board<'_>, at: usize, finding: &CandidateOf) -> bool 
         leave(board, finding, reason);
         return false;
     }
-    let scope = board.entries[at].memory.scope.clone();
-    board.may_change(&scope, said(finding))
+    let old = board.entries[at].memory.clone();
+    may_spend(board, &old, finding)
+}
+
+/// Whether a finding may change a memory by the cap; where not, its session is read again when there is room.
+pub(super) fn may_spend(board: &mut Board<'_>, memory: &Memory, finding: &CandidateOf) -> bool {
+    let may = board.may_change(memory, said(finding));
+    if !may {
+        board.postponed.insert(finding.session.clone());
+    }
+    may
 }
 
 pub(super) fn memory_of(board: &mut Board<'_>, finding: &CandidateOf) -> Memory {

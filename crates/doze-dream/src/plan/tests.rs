@@ -698,3 +698,70 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
     let (plan, _) = run(&[once], &[against("s3", 9)], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);
 }
+
+#[test]
+fn all_that_is_said_in_one_event_is_kept() {
+    let said = ["Use pnpm for installs", "Never edit the generated files", "Run the linter before a push"];
+    let rules = said.map(|body| finding("s1", 4, Kind::Convention, body, body, 3));
+    let (plan, after) = run(&[], &rules, &[], &Caps::default());
+    assert_eq!(plan.changes.len(), 3, "{plan:?}");
+    assert!(run(&after, &rules, &[], &Caps::default()).0.changes.is_empty());
+}
+
+#[test]
+fn of_many_words_the_last_is_heard_and_what_the_cap_puts_off_is_not_read_yet() {
+    let teams = ["amber", "birch", "cedar", "delta", "ember"];
+    let body = |team: &str, port: usize| format!("The {team} service listens on port {port}.");
+    let known: Vec<Memory> =
+        teams.iter().map(|team| memory(team, Kind::Fact, "", &body(team, 5000), 9)).collect();
+    let news = |team: &str, session: &str, port: usize, hours: i64| {
+        finding(session, 1, Kind::Fact, "", &body(team, port), hours)
+    };
+    let six: Vec<CandidateOf> =
+        (1..=6).map(|n| news("amber", &format!("s{n}"), 5000 + n, 10 - i64::try_from(n).unwrap())).collect();
+    let (plan, after) = run(&known[..1], &six, &[], &Caps::default());
+    let active: Vec<&str> = after
+        .iter()
+        .filter(|memory| memory.status == Status::Active)
+        .map(|memory| memory.body.as_str())
+        .collect();
+    assert_eq!(active, [body("amber", 5006)], "{plan:?}");
+    assert_eq!((plan.spent[0].1, plan.postponed.len()), (1, 0));
+
+    let one_each: Vec<CandidateOf> =
+        teams.iter().enumerate().map(|(n, team)| news(team, &format!("t{n}"), 6000, 5)).collect();
+    let (plan, after) = run(&known, &one_each, &[], &Caps::default());
+    let put_off: Vec<&str> = plan.postponed.iter().map(|key| key.session.as_str()).collect();
+    assert_eq!(put_off, ["t3", "t4"]);
+    let (plan, _) = run(&after, &one_each, &[], &Caps::default());
+    assert_eq!((plan.spent[0].1, plan.postponed.len()), (2, 0), "another day has room for them");
+}
+
+#[test]
+fn what_was_marked_wrong_does_not_come_back_in_other_words_of_its_topic() {
+    let mut wrong =
+        memory("w", Kind::EnvQuirk, "`tokei` is not installed", "`tokei .`: command not found", 9);
+    wrong.topic_key = Some("tool/tokei".into());
+    wrong.status = Status::Retracted;
+    let mut again = finding(
+        "s2",
+        1,
+        Kind::EnvQuirk,
+        "`tokei` is not installed",
+        "`tokei src -s lines`: not found here",
+        1,
+    );
+    again.candidate.topic_key = Some("tool/tokei".into());
+    let (plan, _) = run(&[wrong], &[again], &[], &Caps::default());
+    assert_eq!((plan.changes.len(), plan.left_alone[0].reason.as_str()), (0, "it was marked wrong"));
+}
+
+#[test]
+fn what_many_sessions_say_is_confirmed_by_one_more() {
+    let mut known = memory("k", Kind::Convention, "", "Use pnpm for installs", 9);
+    known.source.events = (0..64).map(|n| format!("old{n}#1")).collect();
+    let said = finding("s1", 4, Kind::Convention, "", "Use pnpm for installs", 3);
+    let (plan, after) = run(&[known], &[said], &[], &Caps::default());
+    assert_eq!((ops(&plan), after[0].last_confirmed_at), (vec![(DreamOp::Reinforce, "k")], ago(3)));
+    assert_eq!((after[0].source.events.len(), after[0].source.events[63].as_str()), (64, "s1#4"));
+}

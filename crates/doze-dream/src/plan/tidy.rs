@@ -63,7 +63,7 @@ pub(super) fn merge(board: &mut Board<'_>) {
                 continue;
             };
             let (worse, into) = (memory(board, at), memory(board, better));
-            if !board.may_change(&worse.scope, &short(&worse)) {
+            if !board.may_change(&worse, &short(&worse)) {
                 kept.push(at);
                 continue;
             }
@@ -217,7 +217,7 @@ fn with_finders(board: &Board<'_>, at: usize, facts: &[usize]) -> (Memory, Times
 fn share(board: &mut Board<'_>, fact: &Memory, scope: Scope, goes: Option<(usize, &str, Status)>) {
     if let Some((place, ..)) = goes {
         let old = board.entries[place].memory.clone();
-        if old.is_protected() || !board.may_change(&old.scope, &short(&old)) {
+        if old.is_protected() || !board.may_change(&old, &short(&old)) {
             return;
         }
     }
@@ -274,6 +274,9 @@ pub fn retires_when(memory: &Memory) -> String {
     if !is_tidied(memory) {
         return "never by a dream: its own face keeps it".to_owned();
     }
+    if is_confirmed(memory) {
+        return "only something newer that replaces it: it was confirmed since it was learned".to_owned();
+    }
     let days = lifetime_days(memory.kind);
     format!("a dream, when it stays unconfirmed for more than {days} days")
 }
@@ -288,7 +291,7 @@ pub(super) fn retire(board: &mut Board<'_>) {
     });
     for at in due {
         let mut after = board.entries[at].memory.clone();
-        if !board.may_change(&after.scope, &short(&after)) {
+        if !board.may_change(&after, &short(&after)) {
             continue;
         }
         let days = lifetime_days(after.kind);
@@ -310,11 +313,16 @@ pub(super) fn is_due(memory: &Memory, now: Timestamp) -> bool {
     memory.status == Status::Active
         && is_tidied(memory)
         && !memory.is_protected()
-        && memory.evidence_count <= 1
-        && memory.reinforce_count <= 1
-        && memory.applied_count == 0
-        && memory.confirmed_by.len() < 2
-        && memory.confidence < SURE
-        && memory.last_confirmed_at <= memory.created_at
+        && !is_confirmed(memory)
         && silent > SignedDuration::from_hours(24 * lifetime_days(memory.kind))
+}
+
+/// Whether anything has spoken for a memory since it was learned, or it was sure from the beginning.
+fn is_confirmed(memory: &Memory) -> bool {
+    memory.evidence_count > 1
+        || memory.reinforce_count > 1
+        || memory.applied_count > 0
+        || memory.confirmed_by.len() >= 2
+        || memory.confidence >= SURE
+        || memory.last_confirmed_at > memory.created_at
 }

@@ -21,6 +21,8 @@ pub(crate) const MAX_PAGE: usize = 500;
 const OFFICE_SESSIONS: usize = 30;
 /// Characters of a session's id that stand for the whole one, and ids that are named where several fit.
 const MIN_BEGINNING: usize = 6;
+/// Names that are looked through for one that ends so.
+const MOST_LOOKED_AT: usize = 20_000;
 const MOST_NAMED: usize = 5;
 /// Events that a preview hands out at most.
 const MAX_EVENTS: usize = 20_000;
@@ -173,7 +175,7 @@ pub(crate) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> R
     }
     let names = snapshot.session_names(owner, &given, MOST_NAMED + 1)?;
     match names.as_slice() {
-        [] => Err(unknown(&given)),
+        [] => by_end(snapshot, owner, &given),
         [name] => Ok(name.clone()),
         several => {
             let more = if several.len() > MOST_NAMED { ", …" } else { "" };
@@ -181,6 +183,16 @@ pub(crate) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> R
             Err(EngineError::invalid(format!("{given} fits several sessions: {named}{more}"))
                 .hint("give more of the id; `doze sessions` lists them"))
         }
+    }
+}
+
+/// The id that ends so: screens show the end of ids that begin with the time.
+fn by_end(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> Result<String, EngineError> {
+    let names = snapshot.session_names(owner, "", MOST_LOOKED_AT)?;
+    let mut fitting = names.into_iter().filter(|name| name.ends_with(given));
+    match (fitting.next(), fitting.next()) {
+        (Some(name), None) => Ok(name),
+        _ => Err(unknown(given)),
     }
 }
 

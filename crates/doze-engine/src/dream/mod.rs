@@ -118,7 +118,12 @@ impl Engine {
             failed: state.failed.max(left.as_ref().map_or(0, |left| left.attempts)),
             // A process that has dreamt since its start goes on at the usual pace: it was no crash that broke the sweep off.
             broke_off: attempted.is_none() && left.as_ref().is_some_and(Running::is_resumed_soon),
-            empty: state.empty,
+            // Where something waits to be read the last sweeps tell nothing of the next one.
+            empty: if state.empty > 0 && self.waiting_sessions(&snapshot, owner)? > 0 {
+                0
+            } else {
+                state.empty
+            },
             busy: self.is_busy(owner, schedule.idle.unwrap_or(BUSY))?,
             busy_times,
             machine: self.inner.environment.machine(),

@@ -190,6 +190,9 @@ impl Engine {
             }
             for reading in readings {
                 let key = &reading.session.key;
+                if made.postponed.contains(key) {
+                    continue;
+                }
                 let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
                 let ledger = session_record(key, reading.asked.name());
                 set = set
@@ -197,7 +200,7 @@ impl Engine {
                     .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, ledger))?;
                 set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
             }
-            note(&mut state, &dream, &made, self.random());
+            note(&mut state, &dream, request, &made, self.random());
             state.last_why = Some(why(request, &dream.reason));
             set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
             set = set.delete_aux(Family::Setting, RUNNING);
@@ -324,7 +327,13 @@ pub(crate) fn last_states(made: &Plan) -> Vec<Memory> {
 }
 
 /// Counts a sweep that ended.
-fn note(state: &mut super::state::SweepState, dream: &Dream, made: &Plan, random: [u8; 10]) {
+fn note(
+    state: &mut super::state::SweepState,
+    dream: &Dream,
+    request: &DreamRequest,
+    made: &Plan,
+    random: [u8; 10],
+) {
     let day = day_of(dream.ended_at);
     if state.day != day {
         state.day = day;
@@ -336,7 +345,10 @@ fn note(state: &mut super::state::SweepState, dream: &Dream, made: &Plan, random
     state.last_run = Some(dream.started_at);
     state.last_result = Some(dream.result.to_string());
     state.failed = 0;
-    state.empty = if dream.result == DreamResult::Nothing { state.empty.saturating_add(1) } else { 0 };
+    // A sweep that had nothing to read; one that a person asked for tells nothing of the next.
+    if !request.by_hand {
+        state.empty = if dream.sessions.is_empty() { state.empty.saturating_add(1) } else { 0 };
+    }
     let [a, b, c, d, ..] = random;
     state.random = u32::from_be_bytes([a, b, c, d]);
 }

@@ -67,6 +67,8 @@ pub(super) fn of_event(session: &Session, ordinal: u64, event: &Event) -> Option
     }
     let (title, body) = event_text(event);
     let body = if event.tool.is_some() { body.chars().take(TOOL_CHARS).collect() } else { body };
+    // The title of what somebody said only begins it: its words would count twice.
+    let title = if event.tool.is_some() { title } else { String::new() };
     let at = event.at.unwrap_or(session.last_event_at).as_millisecond();
     Some(of_history(session, event_doc_id(&session.key, ordinal), DocKind::Event, title, body, at))
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use doze_core::model::{Dream, DreamId, DreamOp, Event, Kind, Memory, MemoryId, OwnerId, Status};
-use doze_core::text;
 use doze_store::{Family, Snapshot};
 use jiff::Timestamp;
 
@@ -156,7 +155,7 @@ impl Engine {
         let memory = snapshot.memory(owner, id)?.ok_or_else(|| EngineError::not_found("memory", id))?;
         let mut evidence = Vec::new();
         for event in memory.source.events.iter().take(MAX_EVIDENCE) {
-            evidence.extend(quoted(&snapshot, owner, event)?);
+            evidence.extend(quoted(&snapshot, owner, event, &memory)?);
         }
         let shown = snapshot.aux(owner, Family::Counter, &shown_key(id))?;
         let shown = shown.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()).unwrap_or(0);
@@ -206,7 +205,13 @@ fn listed(memory: &Memory, request: &ListRequest, needle: Option<&str>) -> bool 
 }
 
 /// The words of an event named `session#ordinal`; nothing when it is gone.
-fn quoted(snapshot: &Snapshot, owner: &OwnerId, name: &str) -> Result<Option<EvidenceLine>, EngineError> {
+/// An event as evidence: of a long one the part that says it.
+fn quoted(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    name: &str,
+    memory: &Memory,
+) -> Result<Option<EvidenceLine>, EngineError> {
     let Some(event) = event_named(snapshot, owner, name)? else { return Ok(None) };
     let said = match &event.tool {
         Some(tool) => format!("{}: {} → {}", tool.name, tool.input, tool.output),
@@ -217,7 +222,7 @@ fn quoted(snapshot: &Snapshot, owner: &OwnerId, name: &str) -> Result<Option<Evi
         at: event.at,
         kind: event.kind.to_string(),
         origin: event.origin.to_string(),
-        quote: text::cut(&text::one_line(&said), QUOTE_CHARS).to_owned(),
+        quote: doze_search::snippet(&said, &format!("{} {}", memory.title, memory.body), QUOTE_CHARS),
     }))
 }
 

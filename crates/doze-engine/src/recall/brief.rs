@@ -8,6 +8,7 @@ use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Ve
 use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
+use doze_core::text::normalise_words;
 use doze_dream::Voice;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
 use jiff::Timestamp;
@@ -339,6 +340,13 @@ fn instructions(place: &Resolved) -> String {
     text
 }
 
+/// Whether a text holds half of a memory's words, or more: a question that was answered does not.
+fn says(text: &str, memory: &Memory) -> bool {
+    let said = normalise_words(text);
+    let of = |words: BTreeSet<String>| words.intersection(&said).count() * 2 >= words.len();
+    of(normalise_words(&memory.title)) || of(normalise_words(&memory.body))
+}
+
 /// Memories that a rule found in a person's own words. The newest are looked at, so that many cannot hold a brief up.
 fn said_by_person(
     snapshot: &Snapshot,
@@ -351,7 +359,8 @@ fn said_by_person(
     let mut said = HashSet::new();
     for memory in found.into_iter().take(MAX_ORIGIN_CHECKS) {
         for name in memory.source.events.iter().take(MAX_ORIGIN_EVENTS) {
-            if event_named(snapshot, owner, name)?.is_some_and(|event| event.origin == Origin::Person) {
+            let event = event_named(snapshot, owner, name)?;
+            if event.is_some_and(|event| event.origin == Origin::Person && says(&event.text, memory)) {
                 said.insert(memory.id.clone());
                 break;
             }

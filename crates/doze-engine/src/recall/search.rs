@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use doze_core::model::{Kind, Memory, MemoryId, OwnerId, Scope, Status};
 use doze_core::rank::{Candidate, Explain, Found, LIST_LIMIT, Profile, rank, text_key};
+use doze_search::DocRef;
 use doze_store::Snapshot;
 use jiff::Timestamp;
 
@@ -186,18 +187,20 @@ impl Engine {
             if let Some(memory) =
                 hydrate::record(snapshot, owner, doc)?.filter(|m| wanted(m, scopes, request))
             {
-                places.insert(memory.id.clone(), place);
+                let has_vectors = matches!(DocRef::parse(doc), Some(DocRef::Memory(_)));
+                places.insert(memory.id.clone(), (place, has_vectors));
                 memories.push(memory);
             }
         }
         let gone = top.map(|top| files_gone(&memories, Path::new(top))).unwrap_or_default();
         let mut candidates = Vec::new();
         for memory in memories {
-            let (lexical, semantic) = places.remove(&memory.id).unwrap_or_default();
+            let ((lexical, semantic), has_vectors) = places.remove(&memory.id).unwrap_or_default();
             candidates.push(Candidate {
                 id: memory.id.clone(),
                 lexical,
                 semantic,
+                has_vectors,
                 kind: memory.kind,
                 confidence: memory.confidence,
                 reinforce_count: memory.reinforce_count,

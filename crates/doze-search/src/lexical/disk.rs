@@ -13,7 +13,7 @@ use super::schema::{Fields, TOKENIZER, schema};
 use crate::text::analyzer;
 
 /// Changes whenever schema or tokenizer change what the files mean; other numbers are built anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Every checksum of an index up to this size is verified when it is opened; larger ones would delay the start.
 const VERIFIED_BYTES: u64 = 256 << 20;
 /// What the one indexing thread may hold before it writes a segment.
