@@ -221,9 +221,12 @@ fn bare(word: &str) -> &str {
     })
 }
 
-/// Whether a word is no word of a language but an address, a path, an option or a part of a script.
+/// Whether a word is no word of a language but a number, an address, a path, an option or a part of a script.
 fn is_technical(word: &str) -> bool {
     let word = bare(word);
+    if word.chars().any(|c| c.is_ascii_digit()) {
+        return true;
+    }
     word.starts_with('-') && word.len() > 1
         || word.contains(['/', '|', '$', '=', '<', '>', '&', '\\', '{', '}', '@', '*', '~'])
         || word.trim_matches('.').contains('.') && !word.ends_with(char::is_numeric)

@@ -177,9 +177,13 @@ pub const PATTERN_KEY: &str = "pattern/";
 impl Memory {
     /// A dream made it of other memories of its project, which it cites in `contexts`, each by its id in `origin`.
     pub fn is_pattern(&self) -> bool {
-        self.verification == Verification::Rule
-            && !self.contexts.is_empty()
-            && self.topic_key.as_deref().is_some_and(|key| key.starts_with(PATTERN_KEY))
+        self.verification == Verification::Rule && self.cited().next().is_some()
+    }
+
+    /// The ids of the memories that a pattern cites, also of one that a person has taken over.
+    pub fn cited(&self) -> impl Iterator<Item = &str> {
+        let is_of_pattern = self.topic_key.as_deref().is_some_and(|key| key.starts_with(PATTERN_KEY));
+        self.contexts.iter().filter(move |_| is_of_pattern).filter_map(|cited| cited.origin.as_deref())
     }
 
     /// A person wrote, verified or pinned it: no dream and no extraction may change it.

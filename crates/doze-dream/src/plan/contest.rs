@@ -7,7 +7,7 @@ use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::{Board, Texts};
-use super::settle::{because, leave, may_spend, memory_of, refusal, short};
+use super::settle::{because, is_heard_of, leave, may_spend, memory_of, refusal, short};
 
 /// The tag of a memory that is kept apart.
 const TAG: &str = "contradicts";
@@ -49,8 +49,7 @@ pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf
 pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
     let mut new = board.entries[apart].memory.clone();
-    let prefix = format!("{}#", finding.session.session);
-    if new.source.events.iter().any(|event| event.starts_with(&prefix)) {
+    if is_heard_of(&new, &finding.session) {
         return leave(board, finding, "it is known already, and kept apart");
     }
     if let Some(reason) = refusal(board, at, finding) {

@@ -48,7 +48,7 @@ pub struct PlanInput<'a> {
     pub existing: &'a [Memory],
     /// What the sessions of the sweep offer.
     pub candidates: &'a [CandidateOf],
-    /// The sum of [`Plan::spent`] over the sweeps of the last 24 hours: they share one cap, so that many of them may not
+    /// The sum of [`Plan::spent`] over the sweeps of the same day: they share one cap, so that many of them may not
     /// do what one may not.
     pub spent: &'a [(Scope, usize)],
     /// What a person took back of earlier dreams: it is not done again unless there is new evidence, which is a later

@@ -211,14 +211,15 @@ fn citation(cited: &Memory) -> Context {
     }
 }
 
-/// Brings a pattern to what it can cite now, or to rest when that is too little.
+/// Brings a pattern to what it can cite now, or to rest when that is too little. It is doze's own word about others, so that
+/// the cap, which is there for what somebody said, does not bind it.
 fn renew(board: &mut Board<'_>, at: usize, places: &BTreeSet<usize>) {
     let before = board.entries[at].memory.clone();
     if before.is_protected() {
         return;
     }
     if !is_enough(board, places) {
-        if !board.vetoes.keeps_awake(&before) && board.may_change(&before, &short(&before)) {
+        if !board.vetoes.keeps_awake(&before) {
             let mut after = before;
             after.status = Status::Stale;
             let evidence = after.source.events.clone();
@@ -232,10 +233,7 @@ fn renew(board: &mut Board<'_>, at: usize, places: &BTreeSet<usize>) {
     let mut after = with(before.clone(), &said);
     after.status = Status::Active;
     after.updated_at = before.updated_at;
-    if after == before
-        || board.vetoes.keeps_text(&before.id, said.at)
-        || !board.may_change(&before, &short(&before))
-    {
+    if after == before || board.vetoes.keeps_text(&before.id, said.at) {
         return;
     }
     after.updated_at = board.now;

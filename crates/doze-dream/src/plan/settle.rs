@@ -3,7 +3,7 @@
 use doze_core::duplicate::Relation;
 use doze_core::extract::may_become;
 use doze_core::model::{
-    DreamOp, Face, Kind, Memory, Origin, Scope, Source, Status, Verification, content_hash,
+    DreamOp, Face, Kind, Memory, Origin, Scope, SessionKey, Source, Status, Verification, content_hash,
 };
 use doze_core::{promote, text};
 
@@ -160,12 +160,17 @@ fn is_said_elsewhere(finding: &CandidateOf, texts: &Texts, all: &[&CandidateOf])
     })
 }
 
+/// Whether a memory has evidence from a session already.
+pub(super) fn is_heard_of(memory: &Memory, session: &SessionKey) -> bool {
+    let is_of_it = |event: &String| event.rsplit_once('#').is_some_and(|(name, _)| name == session.session);
+    memory.source.events.iter().any(is_of_it)
+}
+
 /// Another session says the same.
 fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
     let known = &board.entries[at].memory;
-    let prefix = format!("{}#", finding.session.session);
-    let counted = known.source.events.iter().any(|event| event.starts_with(&prefix));
+    let counted = is_heard_of(known, &finding.session);
     let echo = is_shown(finding, known) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
     let reason = if known.is_protected() {
         "it is known, and a person vouches for it"

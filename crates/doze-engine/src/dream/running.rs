@@ -123,7 +123,10 @@ impl Engine {
     /// What the next sweep that nobody asked for is to do: what one that broke off was asked for, else what all do.
     pub fn next_dream(&self, owner: &OwnerId) -> Result<DreamRequest, EngineError> {
         let left = self.broken_off(&self.store().snapshot()?, owner)?;
-        Ok(left.filter(Running::is_resumed_soon).map(|left| left.request()).unwrap_or_default())
+        let request = left.filter(Running::is_resumed_soon).map(|left| left.request()).unwrap_or_default();
+        // A project that was forgotten since is not dreamt of any more.
+        let is_gone = request.project.as_deref().is_some_and(|name| self.find_project(owner, name).is_err());
+        Ok(if is_gone { DreamRequest::default() } else { request })
     }
 
     /// Puts a sweep on record as running, and answers with that the record of one that broke off. The caller holds the

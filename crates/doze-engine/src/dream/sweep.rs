@@ -27,8 +27,9 @@ const MAX_SKIPPED_TOLD: usize = 20;
 /// Findings left alone that a journal lists, and characters of their titles.
 const MAX_LEFT_ALONE_TOLD: usize = 50;
 const MAX_TITLE_TOLD: usize = 120;
-/// Dreams the journal keeps.
+/// Dreams the journal keeps, and those among them that changed nothing.
 const MAX_DREAMS: usize = 500;
+const MAX_IDLE_DREAMS: usize = 100;
 
 impl Engine {
     /// Runs one sweep and answers its journal. Two never run at once.
@@ -168,7 +169,8 @@ impl Engine {
             let made = self.plan(&snapshot, owner, readings, &scopes, &state, &taken)?;
             dream.ended_at = self.now();
             dream.result = if made.changes.is_empty() { DreamResult::Nothing } else { DreamResult::Done };
-            dream.reason = reason(readings.len(), &made) + &hint;
+            let failed = dream.sessions.iter().filter(|told| told.outcome == SessionOutcome::Retry).count();
+            dream.reason = reason(readings.len(), failed, &made) + &hint;
             dream.changes = made.changes.clone();
             dream.left_alone = made.left_alone.iter().take(MAX_LEFT_ALONE_TOLD).map(told_of).collect();
             if let Some(silence) = self.silence(owner, None)? {
@@ -204,8 +206,8 @@ impl Engine {
             state.last_why = Some(why(request, &dream.reason));
             set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
             set = set.delete_aux(Family::Setting, RUNNING);
-            for old in journal.into_iter().skip(MAX_DREAMS - 1) {
-                set = set.delete_dream(old.id);
+            for old in superfluous(journal) {
+                set = set.delete_dream(old);
             }
             drop(snapshot);
             match self.store().apply(set) {
@@ -353,6 +355,19 @@ fn note(
     state.random = u32::from_be_bytes([a, b, c, d]);
 }
 
+/// The sweeps that leave a journal, the newest first, so that it stays within its bound: of those that changed nothing only
+/// the newest stay, since what a person took back is remembered by the others.
+fn superfluous(journal: Vec<Dream>) -> Vec<DreamId> {
+    let (mut kept, mut idle) = (1, 0);
+    let mut leaves = |dream: &Dream| {
+        idle += usize::from(dream.changes.is_empty());
+        let stays = kept < MAX_DREAMS && (idle <= MAX_IDLE_DREAMS || !dream.changes.is_empty());
+        kept += usize::from(stays);
+        !stays
+    };
+    journal.into_iter().filter(|dream| leaves(dream)).map(|dream| dream.id).collect()
+}
+
 /// Why a sweep ran and what came of it.
 fn why(request: &DreamRequest, reason: &str) -> String {
     let because = if request.because.is_empty() { "somebody asked for it" } else { &request.because };
@@ -367,11 +382,14 @@ fn told_of(left: &LeftAlone) -> LeftAlone {
     LeftAlone { title, ..left.clone() }
 }
 
-fn reason(read: usize, made: &Plan) -> String {
+fn reason(read: usize, failed: usize, made: &Plan) -> String {
     let changes = text::count(made.changes.len() as u64, "change");
     let left = text::count(made.left_alone.len() as u64, "finding");
     let sessions = text::count(read as u64, "session");
     match (read, made.changes.len(), made.left_alone.len()) {
+        (0, 0, _) if failed > 0 => {
+            format!("{} could not be read and wait for a later sweep", text::count(failed as u64, "session"))
+        }
         (0, 0, _) => "no session has anything new".to_owned(),
         (_, 0, 0) => format!("{sessions} read, nothing worth keeping"),
         (_, 0, _) => format!("{sessions} read, {left} left alone"),

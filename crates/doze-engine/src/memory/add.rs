@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use doze_core::duplicate::{Relation, relation};
 use doze_core::model::{
-    AgentRef, Face, Kind, Memory, OwnerId, Scope, Source, Space, Status, Verification, content_hash,
+    AgentRef, Face, Kind, Memory, OwnerId, PATTERN_KEY, Scope, Source, Space, Status, Verification,
+    content_hash,
 };
 use doze_core::{redact, text};
 use doze_store::{ChangeSet, Snapshot};
@@ -101,7 +102,13 @@ impl Cleaned {
     /// A topic key within its bound.
     pub(super) fn topic(given: &str) -> Result<Self, EngineError> {
         let topic = Self::of("topic_key", given, MAX_TOPIC)?;
-        Ok(Self { text: text::topic_key(&topic.text), ..topic })
+        let text = text::topic_key(&topic.text);
+        if text.starts_with(PATTERN_KEY) {
+            return Err(EngineError::invalid(format!(
+                "topic keys under {PATTERN_KEY} are for patterns that dreams find"
+            )));
+        }
+        Ok(Self { text, ..topic })
     }
 
     fn of(field: &str, given: &str, max: usize) -> Result<Self, EngineError> {

@@ -281,7 +281,7 @@ struct Gone {
 
 impl Gone {
     fn add(&mut self, memory: Memory) {
-        let is_pattern = memory.is_pattern();
+        let is_pattern = memory.cited().next().is_some();
         self.ids.insert(memory.id);
         self.texts.extend([memory.title, memory.body]);
         if is_pattern {
@@ -370,8 +370,7 @@ fn with_copies(
         for other in snapshot.memories(&set.owner, &scope)? {
             let is_named = |name: &str| wanted.contains(&(place.clone(), name));
             let is_copy = is_named(&other.content_hash) && !other.is_protected();
-            let cites_it = other.is_pattern()
-                && other.contexts.iter().filter_map(|cited| cited.origin.as_deref()).any(is_named);
+            let cites_it = other.cited().any(is_named);
             if cites_it && !is_named(other.id.as_str()) {
                 // A later dream says anew what is left of it, so that its words get no tombstone.
                 gone.ids.insert(other.id);

@@ -59,7 +59,12 @@ impl<'a> Traces<'a> {
     }
 
     fn blank_record(&self, memory: &mut Memory) -> bool {
-        let is_forgotten = self.gone.contains(&memory.id)
+        let cites_it = memory.cited().any(|id| self.gone.iter().any(|gone| gone.as_str() == id));
+        if cites_it {
+            memory.contexts.iter_mut().for_each(|cited| FORGOTTEN.clone_into(&mut cited.snippet));
+        }
+        let is_forgotten = cites_it
+            || self.gone.contains(&memory.id)
             || (!memory.body.trim().is_empty() && self.texts.contains(&memory.body));
         if !is_forgotten || memory.body == FORGOTTEN {
             return false;
