@@ -5,7 +5,7 @@ use doze_core::{text, tokens};
 
 /// Tokens kept of one prompt, one answer, and each end of a tool's input and output.
 const MAX_PROMPT: usize = 1_500;
-const MAX_ANSWER: usize = 800;
+const MAX_ANSWER: usize = 1_200;
 const MAX_INPUT: usize = 300;
 const MAX_OUTPUT_END: usize = 250;
 /// Characters that are looked at of any text at all.
@@ -14,8 +14,8 @@ const MAX_CHARS: usize = 200_000;
 const EVENT_COST: usize = 8;
 
 /// The events worth reading, in their order, each cut to a sensible size, together below `max_tokens`. What the person
-/// said comes first, then failures, commits and refusals, then the rest, always the newest first: a long session loses
-/// its uneventful beginning. Injected text and notices are left out.
+/// said comes first, then failures, commits and refusals, then what the agent said, then the rest, always the newest
+/// first: a long session loses the outputs of its uneventful beginning. Injected text and notices are left out.
 pub fn digest(events: &[(u64, Event)], max_tokens: usize) -> Vec<(u64, Event)> {
     let cut: Vec<(u64, Event, usize)> = events
         .iter()
@@ -28,7 +28,7 @@ pub fn digest(events: &[(u64, Event)], max_tokens: usize) -> Vec<(u64, Event)> {
         .collect();
     let mut room = max_tokens.saturating_sub(1);
     let mut kept = vec![false; cut.len()];
-    for rank in 0..=2 {
+    for rank in 0..=3 {
         for (at, (_, event, cost)) in cut.iter().enumerate().rev() {
             if importance(event) == rank && *cost <= room {
                 room -= cost;
@@ -72,7 +72,8 @@ fn importance(event: &Event) -> u8 {
         (EventKind::Prompt, _) => 0,
         (EventKind::Commit, _) => 1,
         (_, Some(tool)) if tool.failed => 1,
-        _ => 2,
+        (EventKind::Answer, _) => 2,
+        _ => 3,
     }
 }
 
@@ -149,6 +150,15 @@ mod tests {
         let ordinals: Vec<u64> = kept.iter().map(|(ordinal, _)| *ordinal).collect();
         assert!(ordinals.starts_with(&[0, 1]) && ordinals.is_sorted() && ordinals.ends_with(&[398, 399]));
         assert!(total(&kept) < 3_000 && total(&kept) > 2_500);
+    }
+
+    #[test]
+    fn what_the_agent_said_outlasts_what_tools_printed() {
+        let mut events: Vec<(u64, Event)> = vec![(0, event(EventKind::Answer, "The cause is the cache."))];
+        events.extend((1..400).map(|n| (n, ran(&"output ".repeat(100), false))));
+        let kept = digest(&events, 3_000);
+        assert_eq!(kept[0].0, 0);
+        assert!(kept.len() > 10 && total(&kept) < 3_000);
     }
 
     #[test]

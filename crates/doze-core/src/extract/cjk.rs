@@ -14,9 +14,9 @@ const MAX_CHARS: usize = 200;
 /// Words of permanence: always, never, from now on, must, remember.
 static LASTING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?x)以后|今后|从现在起|从今以后|总是|永远|始终|一律|务必|必须|绝不|千万(?:不要|别)|记住|请记住|每次|默认(?:使用|用)|不要再|別再|以後|總是|永遠|必須|記住
-        |必ず|常に|いつも|絶対に|今後|これからは|毎回|覚えておいて|しないでください|使わないでください|禁止
-        |항상|언제나|절대|반드시|앞으로|매번|기억해|하지\s?마세요|쓰지\s?마세요|사용하지\s?마",
+        r"(?x)以后|今后|从现在起|从今以后|总是|永远|始终|一律|务必|必须|绝不|千万(?:不要|别)|记住|请记住|每次|默认(?:使用|用)|不要再|別再|以後|總是|永遠|必須|記住|不得|不应该|不應該|统一(?:用|使用|采用)|統一(?:使用|採用)
+        |必ず|常に|いつも|絶対に|今後|これからは|毎回|覚えておいて|しないでください|使わないでください|禁止|ないでください|てはいけません|べき(?:です|だ|では)|に統一
+        |항상|언제나|절대|반드시|앞으로|매번|기억해|하지\s?마세요|쓰지\s?마세요|사용하지\s?마|하지\s?말고|(?:은|는)\s.{2,60}해야\s?(?:합니다|해요|한다|함)|하면\s?안\s?(?:됩니다|돼요|된다|됨)|(?:으로|로)\s?통일",
     )
     .expect("a valid pattern")
 });
@@ -52,9 +52,22 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-/// A sentence in one of these scripts about the moment, or that asks or points outside itself.
-pub(super) fn is_passing(sentence: &str) -> bool {
-    sentence.chars().filter(|c| is_cjk(*c)).count() >= MIN_CJK && PASSING.is_match(sentence)
+/// Whether a text is written in one of these scripts.
+pub(super) fn is_mostly(text: &str) -> bool {
+    text.chars().filter(|c| is_cjk(*c)).count() >= MIN_CJK
+}
+
+/// What an agent says about the moment, or asks.
+static PASSING_NOW: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)[?？]|吗[。！]?$|嗎[。！]?$|今天|明天|刚才|刚刚|这次|本次|今回|先ほど|今日|방금|오늘|이번\s?(?:세션|커밋|PR|변경|작업|턴)|드릴까요|할까요|ましょうか|でしょうか",
+    )
+    .expect("a valid pattern")
+});
+
+/// The same for what an agent states, which speaks of the present by nature.
+pub(super) fn passes(sentence: &str) -> bool {
+    is_mostly(sentence) && PASSING_NOW.is_match(sentence)
 }
 
 /// What a sentence amounts to, and how sure that is; `None` for other languages and for what does not last.

@@ -1,98 +1,41 @@
 //! What the agent worked out and said in a sentence of its own: why something failed, what would go wrong, where two
-//! things differ. Signs of that are weighed against signs of a report, a plan or a guess; what is heavy enough is kept
-//! together with the remedy that follows it.
+//! things differ, how a thing works. The signs in the sentence ([`super::signs`]) and what stands around it are
+//! weighed; what is heavy enough is kept, put together with what it rests on and the remedy that follows it.
 
+use std::cell::LazyCell;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
-use super::shell::Call;
-use super::{Extracted, cjk, gate};
-use crate::model::{Event, EventKind, Kind, Origin};
+use super::rounds::{Round, is_answer, rounds};
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, lined, short};
+use super::shell::{self, Call};
+use super::{Extracted, cjk, fixes, gate, signs};
+use crate::model::{Event, Kind, Origin};
 use crate::text;
 
-/// Signs that a sentence must have, and those that it needs when it stands behind no failure.
-const HEAVY: i32 = 4;
-/// Diagnoses kept of one session, the heaviest, and of one answer.
-const MAX_OF_SESSION: usize = 4;
+/// What a sentence must weigh.
+const HEAVY: i32 = 3;
+/// Diagnoses kept of one session, the heaviest, of the answer that closes a round, and of any other.
+const MAX_OF_SESSION: usize = 6;
+const MAX_OF_CLOSING: usize = 4;
 const MAX_OF_ANSWER: usize = 2;
 /// Events after a failed command in which an answer is about it.
 const AFTER_FAILURE: u64 = 6;
 /// Answers longer than this are documents: their parts say where they belong.
 const MAX_ANSWER: usize = 20_000;
-
-struct Sign {
-    weight: i32,
-    pattern: LazyLock<Regex>,
-}
-
-macro_rules! sign {
-    ($weight:expr, $pattern:expr) => {
-        Sign { weight: $weight, pattern: LazyLock::new(|| text::regex($pattern)) }
-    };
-}
-
-/// Where they stand in the table.
-const CAUSE: usize = 0;
-const FOLLOWS: usize = 1;
-const HAZARD: usize = 5;
-const BEHAVES: usize = 6;
-
-static SIGNS: [Sign; 10] = [
-    // It names the cause.
-    sign!(
-        2,
-        r"(?i)\b(?:root\s+cause|(?:the|a)\s+(?:real\s+|actual\s+|key\s+|subtle\s+|one\s+|main\s+)*(?:cause|culprit|difference|catch|gotcha|pitfall|caveat|trick|problem|issue|bug|reason|subtlety|bit|failure)\s*(?:is|was|:|here)|failing\s+path|turns\s+out|which\s+explains|because\s+of\s+this)|(?:근본\s*)?원인(?:은|이)|문제는|根因|(?:根本)?原因(?:是|在于|は)|问题(?:在于|出在)"
-    ),
-    // One thing follows from another.
-    sign!(
-        1,
-        r"(?i)\b(?:because|since|so\s+(?:that|the|each|every|a|an|it|no)|which\s+(?:means|meant|would)|that\s+means|due\s+to|therefore|otherwise|as\s+a\s+result)\b|,\s+so\s"
-    ),
-    // One thing against another.
-    sign!(
-        1,
-        r"(?i)\b(?:but|instead|rather\s+than|while|although|whereas|however|unlike|even\s+though|not\s+only)\b"
-    ),
-    // A limit.
-    sign!(
-        1,
-        r"(?i)\b(?:does\s?n['’]?o?t|do\s?n['’]?o?t|did\s?n['’]?o?t|is\s?n['’]?t|are\s?n['’]?t|can\s?n?['’]?o?t|never|only|without|missing|no\s+longer|unsupported|not\s+(?:registered|set|supported|installed|found|available|checked)|no\s+such|ignores?|silently|loses|lost)\b|않[는아습은]|없[는어습이으]|못[하합한]|불가|没有|无法|不会|不能|未|できない|されない|しない|ません"
-    ),
-    // What would happen.
-    sign!(
-        1,
-        r"(?i)\b(?:would|will)\s+(?:\w+\s+)?(?:replace|delete|overwrite|break|fail|try|lose|drop|create|hang|leave|miss|skip|crash|reset|remove)\b"
-    ),
-    // What somebody did not do, since it would.
-    sign!(2, r"(?i)\bif\s[^.]{5,120},\s+(?:it|this|that|the\s+\w+)\s+(?:would|will)\b"),
-    // How a thing with a name behaves.
-    sign!(
-        1,
-        r"(?i)`[^`]+`\)?\s+(?:\w+ly\s+|now\s+|also\s+|already\s+|really\s+)?(?:is|are|was|were|uses?|reads?|returns?|creates?|expects?|requires?|prints?|renders?|needs?|calls?|checks?|runs?|treats?|catches?|accepts?|hash(?:es)?|lives?|does|do|has|have|only|never|can(?:not|'t)?|skips?|drops?|writes?|resolves?|defaults?|fails?|catches|keeps?|ignores?|traded|expected)\b|`(?:은|는|이|가|을|를|에|의|로|도|の|は|が|を|に|是|会|只|在)"
-    ),
-    // A report of what was done, a plan, chatter, an address to somebody.
-    sign!(
-        -4,
-        r"(?i)^(?:\W*)(?:i|we|let|now|next|done|all|ok(?:ay)?|great|good|perfect|excellent|you|your|yes|no|sorry|thanks?|looking|checking|running|added|updated|fixed|removed|changed|created|implemented|verified|investigated)\b|(?:하겠습니다|할게요|했습니다|완료|드릴까요)[.!。]?$|^(?:让我|我来|我将|接下来|已)|(?:しました|します)[。.]?$"
-    ),
-    // A guess.
-    sign!(
-        -3,
-        r"(?i)\b(?:might|maybe|perhaps|probably|possibly|likely|seems?|seemed|appears?|i\s+(?:think|guess|believe|suspect|assume|wonder)|not\s+sure|unclear|could\s+be|should\s+be\s+(?:fine|ok|good)|worth\s+\w+ing|if\s+you\s+(?:want|like|prefer|need)|if\s+we\s)\b|것\s*같|듯\s*(?:합|하|싶)|아마|추정|可能|也许|大概|かもしれ|たぶん"
-    ),
-    // It passes: the state of this run, of this change.
-    sign!(
-        -2,
-        r"(?i)\b(?:now\s+(?:passes|works|shows?|fails|green)|passed|all\s+tests|tests?\s+pass|committed|pushed|rebas\w+|still\s+running|finished|is\s+green|is\s+running|my\s+(?:change|edit|fix|patch|assertion))\b"
-    ),
-];
+/// Characters of an error that are quoted, and files of a remedy that are named.
+const MAX_ERROR: usize = 120;
+const MAX_REMEDIED: usize = 2;
+/// Sentences after the finding that may belong to it.
+const MAX_FOLLOWERS: usize = 3;
+/// Sentences before a labelled remedy among which its trouble is looked for.
+const BEFORE_REMEDY: usize = 6;
 
 /// What the agent turns to after a diagnosis: the rest says what removes it.
 static REMEDY: LazyLock<Regex> = LazyLock::new(|| {
     text::regex(
-        r"(?i)^(?:\*{0,2}(?:the\s+)?(?:minimal\s+)?(?:fix|remedy|solution|workaround)\*{0,2}\s*(?:is|:)\*{0,2}\s*(?:to\s+)?(?P<labelled>.+)|(?:so\s+|now\s+)?(?:i(?:['’]m|['’]ll|['’]ve|\s+will|\s+am|\s+have)\s+(?:going\s+to\s+|now\s+|also\s+|just\s+)?|let\s+me\s+)(?P<said>(?:fix|updat|patch|chang|restor|initiali|harden|correct|adjust|replac|add|remov|stop|us|mak|switch|mov|amend|build|set|pass|run|rerun|fetch|regist|captur|return)\w*\s.+))$",
+        r"(?i)^(?:(?:the\s+)?(?:minimal\s+|proper\s+|right\s+|correct\s+|real\s+|simplest\s+)?(?:fix|remedy|solution|workaround)\s*(?:is|was|here\s+is|:)\s*(?:to\s+)?(?P<labelled>.+)|(?:so\s+|now\s+)?(?:i(?:['’]m|['’]ll|['’]ve|\s+will|\s+am|\s+have)\s+(?:going\s+to\s+|now\s+|also\s+|just\s+)?|let\s+me\s+|(?:i|we)\s+(?:need|have)\s+to\s+)(?P<said>(?:fix|updat|patch|chang|restor|initiali|harden|correct|adjust|replac|add|remov|stop|us|mak|switch|mov|amend|build|set|pass|run|rerun|fetch|regist|captur|return|tighten|scop|guard|wrap|split|teach|keep)\w*\s.+)|(?:해결(?:책|방법)?(?:은|:)|수정(?:은|:|\s*방법은)|(?:解决|解決)(?:方法|办法|辦法|方案)(?:是|:|：)|修复(?:方法|方案)?(?:是|:|：)|対策(?:は|として)|修正(?:方法)?は)\s*(?P<other>.+))$",
     )
 });
 /// Where a remedy goes on to what comes after it.
@@ -104,7 +47,29 @@ static THEN: LazyLock<Regex> = LazyLock::new(|| {
 /// A sentence that only makes sense after the one before.
 static LEANS: LazyLock<Regex> = LazyLock::new(|| {
     text::regex(
-        r"(?i)^(?:that|this|it|so|thus|therefore|which|otherwise|if|instead|the\s+caller|then|both|as\s+a\s+result)\b",
+        r"(?i)^(?:that|this|it|its|they|so|thus|therefore|which|otherwise|if|instead|the\s+caller|then|both|as\s+a\s+result|also|but|이는|이로|따라서|그래서|그러나|这|這|因此|所以|これ|そのため|しかし)\b",
+    )
+});
+/// Words that announce a finding: `Root cause:`, `I found the subtle bit:`, `Confirmed —`.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?x)^(?:[A-Z][\w\x20/-]{2,30}:\s+|(?:P[0-4]|High|Medium|Low|Critical)\s*[:—–-]+\s+
+        |(?i:(?:ah|oh|ok(?:ay)?|yes|no|nope|right|exactly|confirmed|got\s+it|interesting|good\s+(?:catch|point|question|news)|i\s+see|found\s+it|found\s+the\s+\w+|perfect|great)\s*[—–:,.!-]+\s+)
+        |(?i:i(?:['’]ve|\s+have)?\s+(?:now\s+)?(?:found|see|confirmed|verified|noticed|discovered|realized|realised|spotted|located|understand)\s+(?:that|why|the|a|an|one|where|what)\s+(?:[^:,`]{0,40}:\s+|(?P<keeps>)))
+        |(?i:it\s+turns\s+out(?:\s+that)?,?\s+|turns\s+out(?:\s+that)?,?\s+|the\s+(?:\w+\s+)?(?:answer|short\s+answer)\s+is\s+(?:that\s+)?)
+        |(?i:one|a|another|the)\s+(?i:\w+\s+)?(?i:difference|caveat|gotcha|catch|detail|thing)\s+(?i:i\s+(?:noticed|found|spotted)|to\s+(?:note|know)|jumped\s+out)\s*:\s+)",
+    )
+});
+/// What only leads over to a list.
+static DANGLING: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i),?\s+(?:which\s+means|because|since|so|such\s+as|including|for\s+example|namely|where)$",
+    )
+});
+/// The line of an output that says what went wrong.
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"(?i)\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|not\s+found|panicked|denied|refused|\bmissing\b|\binvalid\b|unexpected|\bexpected\b|cannot|can't|undefined|unable|no\s+such|unknown|accepts\s+at",
     )
 });
 
@@ -114,24 +79,62 @@ struct Weighed {
     found: Extracted,
 }
 
-/// What these events tell, the heaviest first.
-pub(super) fn find(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extracted> {
-    let mut weighed: Vec<Weighed> = Vec::new();
-    for (ordinal, event) in events {
-        if event.kind != EventKind::Answer || event.origin != Origin::Agent || event.text.len() > MAX_ANSWER {
-            continue;
-        }
-        let failed = failure_before(calls, *ordinal);
-        let mut of_answer = of_answer(*ordinal, event, failed);
-        of_answer.sort_by_key(|weighed| std::cmp::Reverse(weighed.weight));
-        of_answer.truncate(MAX_OF_ANSWER);
-        weighed.extend(of_answer);
-    }
-    weighed.sort_by_key(|weighed| std::cmp::Reverse(weighed.weight));
-    weighed.into_iter().take(MAX_OF_SESSION).map(|weighed| weighed.found).collect()
+/// What stands around an answer.
+struct Around<'a> {
+    ordinal: u64,
+    event: &'a Event,
+    /// It is the last of its round.
+    is_closing: bool,
+    /// The command that failed before it.
+    failed: Option<&'a Call<'a>>,
+    /// The files that were changed after it in its round.
+    changed: Vec<(u64, &'a str)>,
 }
 
-/// The last command that failed shortly before an answer, and none that worked since.
+/// What these events tell, the heaviest first.
+pub(super) fn find<'a>(events: &'a [&'a (u64, Event)], calls: &'a [Call<'a>]) -> Vec<Extracted> {
+    let mut weighed: Vec<Weighed> = Vec::new();
+    for round in rounds(events) {
+        for (ordinal, event) in round.events.iter().filter(|(_, event)| is_answer(event)) {
+            if event.text.len() > MAX_ANSWER {
+                continue;
+            }
+            let around = around(&round, *ordinal, event, calls);
+            let most = if around.is_closing { MAX_OF_CLOSING } else { MAX_OF_ANSWER };
+            weighed.extend(heaviest(of_answer(&around), most));
+        }
+    }
+    heaviest(weighed, MAX_OF_SESSION).into_iter().map(|weighed| weighed.found).collect()
+}
+
+fn around<'a>(round: &Round<'a>, ordinal: u64, event: &'a Event, calls: &'a [Call<'a>]) -> Around<'a> {
+    Around {
+        ordinal,
+        event,
+        is_closing: round.closing().is_some_and(|(closing, _)| *closing == ordinal),
+        failed: failure_before(calls, ordinal),
+        changed: round.files().filter(|(at, _)| *at > ordinal).take(MAX_REMEDIED).collect(),
+    }
+}
+
+/// The heaviest, the earlier first among equals, without those that another one tells with it.
+fn heaviest(mut weighed: Vec<Weighed>, most: usize) -> Vec<Weighed> {
+    weighed.sort_by_key(|weighed| std::cmp::Reverse(weighed.weight));
+    let mut kept: Vec<Weighed> = Vec::new();
+    for next in weighed {
+        let lead = next.found.title.trim_end_matches('…');
+        let is_told = kept.iter().any(|known| {
+            let told = known.found.title.trim_end_matches('…');
+            known.found.body.contains(lead) || next.found.body.contains(told)
+        });
+        if !is_told && kept.len() < most {
+            kept.push(next);
+        }
+    }
+    kept
+}
+
+/// The last command that failed shortly before an answer.
 fn failure_before<'a>(calls: &'a [Call<'a>], answer: u64) -> Option<&'a Call<'a>> {
     let before = calls.partition_point(|call| call.ordinal < answer);
     calls[..before]
@@ -141,37 +144,45 @@ fn failure_before<'a>(calls: &'a [Call<'a>], answer: u64) -> Option<&'a Call<'a>
         .find(|call| call.failed)
 }
 
-fn of_answer(ordinal: u64, event: &Event, failed: Option<&Call<'_>>) -> Vec<Weighed> {
-    let sentences = sentences(&event.text, true);
+fn of_answer(around: &Around<'_>) -> Vec<Weighed> {
+    let sentences = lined(&around.event.text, true);
+    let remedies = remedies(&sentences);
+    let telling = LazyCell::new(|| around.failed.map(fixes::telling_words).unwrap_or_default());
     let mut found = Vec::new();
-    for (at, sentence) in sentences.iter().enumerate() {
-        let remedy = sentences.get(at + 1).and_then(|next| remedy(next));
+    for (at, (_, sentence)) in sentences.iter().enumerate() {
         let told = without_label(sentence);
-        let is_labelled = told.len() < sentence.len();
-        let weight = weight(told)
-            + i32::from(remedy.is_some())
-            + i32::from(failed.is_some())
-            + if is_labelled && SIGNS[CAUSE].pattern.is_match(sentence) { SIGNS[CAUSE].weight } else { 0 };
-        if weight < HEAVY || !names_something(told) || !gate::stands_alone(told) || cjk::is_passing(told) {
+        let remedy = remedies.iter().find(|(owner, _)| *owner == at).map(|(_, remedy)| remedy);
+        let failed = around.failed.filter(|_| fixes::shares_word(sentence, &telling));
+        let weight = weight_here(sentence, told, around, remedy.is_some());
+        let lasts = signs::names_something(told) && gate::stands_alone(told) && !cjk::passes(told);
+        let is_experience = failed.is_some() || remedy.is_some() || signs::tells_trouble(sentence);
+        // On the way an agent states much that it needs for its next step only.
+        let needed = if is_experience || around.is_closing { HEAVY } else { HEAVY + 1 };
+        if weight < needed || !lasts || REMEDY.is_match(sentence) {
             continue;
         }
-        let is_experience = failed.is_some()
-            || remedy.is_some()
-            || [CAUSE, HAZARD].iter().any(|sign| SIGNS[*sign].pattern.is_match(sentence));
-        let kind = if is_experience { Kind::Lesson } else { Kind::Fact };
-        let body = body(&sentences, at, remedy.as_deref());
+        let kind = match (is_experience, signs::tells_custom(told)) {
+            (true, _) => Kind::Lesson,
+            (false, true) => Kind::Convention,
+            (false, false) => Kind::Fact,
+        };
+        let changed = if remedy.is_some() { around.changed.as_slice() } else { &[] };
+        let body = body(&sentences, at, remedy, failed, changed);
+        let mut evidence: Vec<u64> = around.failed.map(|call| call.ordinal).into_iter().collect();
+        evidence.push(around.ordinal);
+        evidence.extend(changed.first().map(|(at, _)| *at));
         found.push(Weighed {
             weight,
             found: Extracted {
                 kind,
-                title: short(&capitalised(told.trim_end_matches(['.', ':', '。'])), MAX_TITLE),
+                title: title(told, remedy),
                 files: files(&body),
                 body: short(&body, MAX_BODY),
                 topic_key: None,
-                confidence: (0.5 + 0.03 * f64::from(weight - HEAVY)).min(0.65),
-                evidence: failed.map(|call| call.ordinal).into_iter().chain([ordinal]).collect(),
+                confidence: (0.47 + 0.03 * f64::from(weight - HEAVY)).min(0.68),
+                evidence,
                 origin: Origin::Agent,
-                at: event.at,
+                at: around.event.at,
                 everywhere: false,
             },
         });
@@ -179,65 +190,180 @@ fn of_answer(ordinal: u64, event: &Event, failed: Option<&Call<'_>>) -> Vec<Weig
     found
 }
 
-/// A name in code marks, a path, a flag, a variable or another word that only programs have.
-fn names_something(sentence: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| {
-        text::regex(
-            r"`[^`]+`|(?:^|\s)--?[a-z][\w-]+|\b\w+[._/]\w+\.\w{1,5}\b|\b[a-z]+_\w+|\b[a-z]+[A-Z]\w+|\b[A-Z]{2,}_\w+|\b\w+\.(?:rs|ts|tsx|js|py|go|java|kt|rb|c|h|cpp|toml|json|yaml|yml|md|sh|sql)\b|\bstd(?:out|err|in)\b",
-        )
-    });
-    NAME.is_match(sentence)
+/// What a sentence weighs with all that stands around it.
+fn weight_here(sentence: &str, told: &str, around: &Around<'_>, is_remedied: bool) -> i32 {
+    let label = &sentence[..sentence.len() - told.len()];
+    let of_label = if label.is_empty() { 0 } else { signs::weight_of_label(label).max(1) };
+    let of_remedy = match (is_remedied, around.failed) {
+        (true, Some(_)) => 2,
+        (true, None) => 1,
+        (false, _) => 0,
+    };
+    // An order without a label is a step of an example, or advice.
+    let of_order = if label.is_empty() && is_order(told) { -2 } else { 0 };
+    signs::weight(told)
+        + of_label
+        + of_order
+        + of_remedy
+        + i32::from(around.failed.is_some())
+        + i32::from(around.is_closing)
 }
 
-fn weight(sentence: &str) -> i32 {
-    let has = |sign: &Sign| sign.pattern.is_match(sentence);
-    let signs: i32 = SIGNS.iter().filter(|sign| has(sign)).map(|sign| sign.weight).sum();
-    // How a thing behaves, and what follows from it: a mechanism.
-    signs + i32::from(has(&SIGNS[FOLLOWS]) && has(&SIGNS[BEHAVES]))
-}
-
-/// `Root cause: x` and `**Failing path:** x` without their label.
+/// `Root cause: x` and `I found the bug: x` without their label.
 fn without_label(sentence: &str) -> &str {
-    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    let mut rest = sentence;
+    for _ in 0..2 {
+        match LABEL.captures(rest) {
+            // `I found that x` says x, and more is there than in `I found the file`.
+            Some(label) if label.name("keeps").is_some() && !label[0].ends_with("that ") => break,
+            // `The failure is real but tiny:` is half of the finding.
+            Some(label) if label[0].contains(" is ") || label[0].contains(" was ") => break,
+            Some(label) if label[0].len() < rest.len() => rest = &rest[label[0].len()..],
+            _ => break,
+        }
+    }
+    rest
+}
+
+/// What removes the trouble.
+struct Remedy {
+    /// The words that follow the agent's "I'm", or those behind a label.
+    text: String,
+    /// It stood behind a label, and is an order.
+    is_order: bool,
+}
+
+/// The remedies in an answer, each with the place of the sentence that it is for: what the agent turns to is for the
+/// sentence before; what stands behind a label is for the heaviest of those before it.
+fn remedies(sentences: &[(usize, &str)]) -> Vec<(usize, Remedy)> {
+    let mut found: Vec<(usize, Remedy)> = Vec::new();
+    for (at, (_, sentence)) in sentences.iter().enumerate().skip(1) {
+        let Some((remedy, is_labelled)) = remedy(sentence) else { continue };
+        let first = if is_labelled { at.saturating_sub(BEFORE_REMEDY) } else { at - 1 };
+        let owner = (first..at)
+            .filter(|place| !found.iter().any(|(owner, _)| owner == place))
+            .max_by_key(|place| (signs::weight(without_label(sentences[*place].1)), *place));
+        found.extend(owner.map(|owner| (owner, remedy)));
+    }
+    found
+}
+
+fn remedy(sentence: &str) -> Option<(Remedy, bool)> {
+    let parts = REMEDY.captures(sentence)?;
+    let labelled = parts.name("labelled").or_else(|| parts.name("other"));
+    let text = THEN.replace(labelled.or(parts.name("said"))?.as_str(), "");
+    let text = text.trim_end_matches(['.', ':', ' ', ',', '。']);
+    let is_said = text.split_whitespace().count() >= 3 || cjk::is_mostly(text);
+    is_said.then(|| (Remedy { text: text.to_owned(), is_order: labelled.is_some() }, labelled.is_some()))
+}
+
+/// A remedy that is an order and can stand for itself heads the memory; else the finding does.
+fn title(told: &str, remedy: Option<&Remedy>) -> String {
+    let order = remedy
+        .filter(|remedy| remedy.is_order && is_order(&remedy.text))
+        .filter(|remedy| signs::names_something(&remedy.text) && gate::stands_alone(&remedy.text));
+    match order {
+        Some(order) => short(&imperative(&order.text), MAX_TITLE),
+        None => {
+            let told = DANGLING.replace(told.trim_end_matches(['.', ':', '。', ' ']), "");
+            short(&capitalised(&told), MAX_TITLE)
+        }
+    }
+}
+
+fn is_order(text: &str) -> bool {
+    static VERB: LazyLock<Regex> = LazyLock::new(|| {
         text::regex(
-            r"^\*{0,2}[A-Z][\w ]{2,24}\*{0,2}:\*{0,2}\s+|^(?i:i\s+found\s+(?:the|a|an)\s+(?:\w+\s+)?\w+:\s+)|^\*{2}[^*:]{2,40}:\*{2}\s+",
+            r"(?i)^(?:add|use|run|set|pass|call|check|make|move|keep|replace|return|register|reject|restore|distinguish|update|remove|stop|wrap|guard|escape|pin|install|export|rename|compute|normalize|validate|compare|skip|split|treat|build|fetch|read|write|store|clear|close|reset|initialize|quote|require|don['’]t|do\s+not|avoid|consider|try|welcome|emit|persist|preserve)\b",
         )
     });
-    LABEL.find(sentence).map_or(sentence, |label| &sentence[label.end()..])
+    VERB.is_match(text)
 }
 
-/// What removes the trouble, in the words that follow the agent's "I'm".
-fn remedy(sentence: &str) -> Option<String> {
-    let parts = REMEDY.captures(sentence)?;
-    let said = parts.name("labelled").or_else(|| parts.name("said"))?.as_str();
-    let said = THEN.replace(said, "");
-    let said = said.trim_end_matches(['.', ':', ' ', ',']);
-    (said.split_whitespace().count() >= 3).then(|| format!("Remedy: {said}."))
+/// The finding with the sentence it leans on, what follows from it, the remedy, the failure and the files, as far as
+/// there is room, in the order in which one tells it.
+fn body(
+    sentences: &[(usize, &str)],
+    at: usize,
+    remedy: Option<&Remedy>,
+    failed: Option<&Call<'_>>,
+    changed: &[(u64, &str)],
+) -> String {
+    let (line, told) = (sentences[at].0, without_label(sentences[at].1));
+    let mut parts: Vec<(usize, String)> = vec![(at, capitalised(told))];
+    let last = sentences.len();
+    let mut room = MAX_BODY.saturating_sub(parts[0].1.chars().count());
+    let mut take = |place: usize, text: String| {
+        let length = text.chars().count() + 1;
+        if length <= room {
+            room -= length;
+            parts.push((place, text));
+        }
+    };
+    if let Some(remedy) = remedy {
+        take(last, format!("Remedy: {}.", remedy.text));
+    }
+    if LEANS.is_match(&capitalised(told))
+        && let Some(before) = at.checked_sub(1)
+        && signs::weight(sentences[before].1) >= 0
+    {
+        take(before, without_label(sentences[before].1).to_owned());
+    }
+    if let Some(error) = failed.and_then(told_failure) {
+        take(last + 1, error);
+    }
+    for (place, next) in followers(sentences, at, line) {
+        take(place, next.to_owned());
+    }
+    let names: Vec<&str> = changed.iter().filter_map(|(_, path)| relative(path)).collect();
+    if !names.is_empty() {
+        take(last + 2, format!("Changed: {}.", names.join(", ")));
+    }
+    parts.sort_by_key(|(place, _)| *place);
+    parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(" ")
 }
 
-/// The sentence with the one it leans on, what follows from it, and the remedy, as far as there is room.
-fn body(sentences: &[&str], at: usize, remedy: Option<&str>) -> String {
-    let room = MAX_BODY.saturating_sub(remedy.map_or(0, |remedy| remedy.chars().count() + 1));
-    let mut body = capitalised(without_label(sentences[at]));
-    let fits = |body: &str, more: &str| body.chars().count() + more.chars().count() < room;
-    if LEANS.is_match(&body)
-        && let Some(before) = at.checked_sub(1).map(|before| without_label(sentences[before]))
-        && fits(&body, before)
-        && weight(before) >= 0
-    {
-        body = format!("{before} {body}");
+/// The sentences after a finding that go on with it: on its line, in the list that it opens, or leaning on it.
+fn followers<'a>(
+    sentences: &[(usize, &'a str)],
+    at: usize,
+    line: usize,
+) -> impl Iterator<Item = (usize, &'a str)> {
+    let opens_list = sentences[at].1.ends_with(':');
+    sentences
+        .iter()
+        .enumerate()
+        .skip(at + 1)
+        .take(MAX_FOLLOWERS)
+        .map(|(place, (on, next))| (place, *on, *next, without_label(next)))
+        .take_while(move |(_, on, next, told)| {
+            let goes_on = *on == line || opens_list || LEANS.is_match(told);
+            goes_on && !REMEDY.is_match(next) && !signs::is_report(told) && !gate::is_question(told)
+        })
+        .filter(|(_, _, _, told)| signs::weight(told) >= 0 && !gate::is_one_off(told) && !told.ends_with(':'))
+        .map(|(place, _, _, told)| (place, told))
+}
+
+/// The failed command with what it said.
+pub(super) fn told_failure(failed: &Call<'_>) -> Option<String> {
+    if !shell::is_tool(&failed.command) {
+        return None;
     }
-    if remedy.is_none()
-        && let Some(next) = sentences.get(at + 1)
-        && (LEANS.is_match(next) || weight(next) > 1)
-        && weight(next) >= 0
-        && !gate::is_question(next)
-        && fits(&body, next)
-    {
-        body = format!("{body} {}", without_label(next));
+    let error = shell::lines(failed.output)
+        .into_iter()
+        .find(|line| ERROR.is_match(line) && !gate::is_one_off(line) && line.chars().count() <= MAX_ERROR);
+    Some(match error {
+        Some(error) => format!("`{}` failed: {}.", failed.command, error.trim_end_matches('.')),
+        None => format!("`{}` failed.", failed.command),
+    })
+}
+
+/// The last parts of a path, as one speaks of a file; nothing of what lies in a passing folder.
+fn relative(path: &str) -> Option<&str> {
+    if path.contains("/tmp/") || path.contains("\\Temp\\") {
+        return None;
     }
-    match remedy {
-        Some(remedy) => format!("{body} {remedy}"),
-        None => body,
-    }
+    let starts: Vec<usize> = path.match_indices('/').map(|(at, _)| at + 1).collect();
+    let start = if path.starts_with('/') { starts.iter().rev().nth(2).copied().unwrap_or(0) } else { 0 };
+    Some(&path[start..]).filter(|path| !path.is_empty() && !gate::is_one_off(path))
 }

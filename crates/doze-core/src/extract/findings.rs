@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
-use super::{Extracted, gate};
+use super::{Extracted, gate, signs};
 use crate::model::{Event, EventKind, Kind, Origin};
 use crate::text;
 
@@ -83,12 +83,17 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         for (at, sentence) in sentences.iter().enumerate() {
             let named = sentence.contains('`');
             if admits && named && STATES.is_match(sentence) && gate::is_asserted(sentence) {
-                let mut correction = told(Kind::Fact, 0.55, sentence, sentence);
+                let command = shown_command(&event.text);
+                let mut correction = match &command {
+                    Some(command) => told(Kind::Command, 0.57, sentence, &format!("{sentence} `{command}`")),
+                    None => told(Kind::Fact, 0.55, sentence, sentence),
+                };
                 correction.evidence = prompt.into_iter().chain([*ordinal]).collect();
                 corrections.push(correction);
             } else if let Some(rest) = CAVEAT.find(sentence).map(|lead| &sentence[lead.end()..]) {
                 if named && gate::is_asserted(rest) {
-                    caveats.push(told(Kind::Lesson, 0.55, rest, rest));
+                    let kind = if signs::tells_trouble(rest) { Kind::Lesson } else { Kind::Fact };
+                    caveats.push(told(kind, 0.55, rest, rest));
                 }
             } else if CAUSE.is_match(sentence) && named && gate::is_asserted(sentence) {
                 let is_removed = sentences.get(at + 1).is_some_and(|next| REMEDY.is_match(next));
@@ -106,6 +111,16 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         found.extend(sort.split_off(sort.len().saturating_sub(MAX_OF_SORT)));
     }
     found
+}
+
+/// The one command that an answer shows in a block of its own.
+fn shown_command(answer: &str) -> Option<String> {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        text::regex(r"(?m)^\s*```(?:bash|sh|shell|zsh|console)?\s*\n([^\n`]{4,120})\n\s*```")
+    });
+    let mut blocks = BLOCK.captures_iter(answer);
+    let command = blocks.next()?[1].trim().trim_start_matches("$ ").to_owned();
+    (blocks.next().is_none() && command.contains(' ') && !gate::is_one_off(&command)).then_some(command)
 }
 
 /// A finding in somebody's words.

@@ -1,23 +1,17 @@
-//! What failed and what then worked: commands replaced by better ones, commands that a project runs on, and causes
-//! that the agent named after a failure.
+//! What failed and what then worked: commands replaced by better ones, and causes that the agent named after a failure.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
 use super::shell::{self, Call};
-use super::{Extracted, MAX_EVIDENCE, gate};
+use super::{Extracted, diagnosis, gate, habits};
 use crate::model::{Event, EventKind, Kind, Origin};
 
 /// Calls after a failure among which its remedy is looked for.
 const WINDOW: usize = 12;
-/// Times a command must have worked to count as one the project runs on, unless it is a task the project has named.
-const MIN_RUNS: usize = 2;
-/// Commands of that sort kept, the most used first.
-const MAX_HABITS: usize = 3;
 /// Events after a failure in which the agent may name its cause.
 const CAUSE_WINDOW: u64 = 8;
 /// Causes kept of one session.
@@ -33,12 +27,9 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-/// Lessons and commands from pairs of calls, and the commands a project runs on.
+/// Lessons from pairs of calls.
 pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
-    let mut found: Vec<Extracted> =
-        calls.iter().enumerate().filter_map(|(at, failed)| remedy(failed, &calls[at + 1..])).collect();
-    found.extend(habits(calls));
-    found
+    calls.iter().enumerate().filter_map(|(at, failed)| remedy(failed, &calls[at + 1..])).collect()
 }
 
 /// The first call after a misuse that does the same job in another way and works.
@@ -77,6 +68,62 @@ fn remedy(failed: &Call<'_>, later: &[Call<'_>]) -> Option<Extracted> {
     })
 }
 
+/// Calls before a failure among which a narrower run is looked for.
+const BEFORE: usize = 30;
+
+/// Where a run of all tests says which failed.
+static FAILED_CASE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"--- FAIL: (\w[\w/]*)|^FAILED \S*::(\w+)|^test (\S+) \.\.\. FAILED|^not ok \d+ (.{4,80})$|^\s*[✗✕×] (.{4,80})$")
+        .expect("a valid pattern")
+});
+
+/// Runs of all tests that failed although a narrow one had passed, and that later worked: who changes this again runs
+/// them all.
+pub(super) fn narrow_runs(calls: &[Call<'_>]) -> Vec<Extracted> {
+    let is_test =
+        |call: &Call<'_>| shell::is_tool(&call.command) && shell::purpose(&call.command) == Some("test");
+    let failing = calls
+        .iter()
+        .enumerate()
+        .filter(|(_, call)| !call.worked && is_test(call) && !habits::names_single_case(&call.command));
+    let mut found: Vec<Extracted> = Vec::new();
+    for (at, broad) in failing {
+        let narrow = calls[at.saturating_sub(BEFORE)..at]
+            .iter()
+            .rev()
+            .find(|call| call.worked && is_test(call) && habits::names_single_case(&call.command));
+        let works = calls[at + 1..].iter().any(|call| call.worked && call.command == broad.command);
+        let lines = shell::lines(broad.output);
+        let case = lines.iter().find_map(|line| FAILED_CASE.captures(line)?.iter().skip(1).flatten().next());
+        let (Some(narrow), true, Some(case)) = (narrow, works, case) else { continue };
+        let known = found.iter().any(|known| known.body.contains(case.as_str()));
+        if known || found.len() == MAX_CAUSES || gate::is_one_off(case.as_str()) {
+            continue;
+        }
+        found.push(Extracted {
+            kind: Kind::Lesson,
+            title: short(&format!("Run `{}` after a narrow test run passes", broad.command), MAX_TITLE),
+            body: short(
+                &format!(
+                    "`{}` passed, but `{}` failed in `{}`; it worked after more changes.",
+                    narrow.command,
+                    broad.command,
+                    case.as_str()
+                ),
+                MAX_BODY,
+            ),
+            topic_key: None,
+            files: Vec::new(),
+            confidence: 0.55,
+            evidence: vec![narrow.ordinal, broad.ordinal],
+            origin: Origin::Tool,
+            at: broad.at,
+            everywhere: false,
+        });
+    }
+    found
+}
+
 /// Two commands do the same job when they serve the same purpose, or call the same program with the same first word.
 fn same_job(a: &Call<'_>, b: &Call<'_>) -> bool {
     let purposes = (shell::purpose(&a.command), shell::purpose(&b.command));
@@ -89,93 +136,6 @@ fn same_job(a: &Call<'_>, b: &Call<'_>) -> bool {
         Some((shell::program(command)?.to_owned(), (*task).to_owned()))
     };
     head(&a.command).is_some_and(|first| head(&b.command) == Some(first))
-}
-
-/// Commands with a purpose that worked at least twice: how this project is tested, checked, built.
-fn habits(calls: &[Call<'_>]) -> Vec<Extracted> {
-    let mut runs: BTreeMap<&str, Vec<&Call<'_>>> = BTreeMap::new();
-    for call in calls.iter().filter(|call| call.worked && shell::is_tool(&call.command)) {
-        runs.entry(&call.command).or_default().push(call);
-    }
-    let mut habits: Vec<(&str, &str, Vec<&Call<'_>>)> = runs
-        .into_iter()
-        .filter(|(command, runs)| {
-            (runs.len() >= MIN_RUNS || shell::is_named_task(command)) && !names_single_case(command)
-        })
-        .filter_map(|(command, runs)| Some((shell::purpose(command)?, command, runs)))
-        .collect();
-    let commands: Vec<&str> = habits.iter().map(|(_, command, _)| *command).collect();
-    // What is a part of another habit is told with it.
-    habits.retain(|(_, command, _)| !commands.iter().any(|other| is_part_of(command, other)));
-    habits.sort_by(|a, b| b.2.len().cmp(&a.2.len()).then_with(|| a.1.len().cmp(&b.1.len())));
-    let mut seen: Vec<&str> = Vec::new();
-    habits.retain(|(purpose, ..)| {
-        !seen.contains(purpose) && {
-            seen.push(purpose);
-            true
-        }
-    });
-    habits
-        .into_iter()
-        .take(MAX_HABITS)
-        .map(|(purpose, command, runs)| habit(purpose, command, &runs))
-        .collect()
-}
-
-fn habit(purpose: &str, command: &str, runs: &[&Call<'_>]) -> Extracted {
-    let verb = match purpose {
-        "lint" => "Check",
-        "install" => "Install dependencies",
-        other => other,
-    };
-    let times = if runs.len() > 1 { format!(" {} times in one session", runs.len()) } else { String::new() };
-    Extracted {
-        kind: Kind::Command,
-        title: short(&format!("{} with `{command}`", capitalised(verb)), MAX_TITLE),
-        body: short(&format!("`{command}` ran successfully{times}."), MAX_BODY),
-        topic_key: Some(format!("command:{command}")),
-        files: Vec::new(),
-        confidence: (0.4 + 0.05 * runs.len() as f64).min(0.7),
-        evidence: ends(runs),
-        origin: Origin::Agent,
-        at: runs.last().and_then(|call| call.at),
-        everywhere: false,
-    }
-}
-
-/// Whether each step of a command is a step of another, longer one.
-fn is_part_of(command: &str, other: &str) -> bool {
-    let steps =
-        |command: &str| -> Vec<String> { command.split("&&").map(|step| step.trim().to_owned()).collect() };
-    let (own, all) = (steps(command), steps(other));
-    own.len() < all.len() && own.iter().all(|step| all.contains(step))
-}
-
-/// The first and the last runs: where the session turned to it, and that it still does.
-fn ends(runs: &[&Call<'_>]) -> Vec<u64> {
-    let half = MAX_EVIDENCE / 2;
-    let late = runs.len().saturating_sub(half).max(half.min(runs.len()));
-    runs.iter().take(half).chain(&runs[late..]).map(|call| call.ordinal).collect()
-}
-
-/// A run of one test, one file or one package: useful in that hour only.
-fn names_single_case(command: &str) -> bool {
-    // `cargo test some_name`: a bare word behind the task of such a runner names a case.
-    let words: Vec<&str> = shell::words(command);
-    let names_case = match words.as_slice() {
-        ["cargo", "nextest", "run", rest @ ..] | ["cargo", "test" | "t", rest @ ..] => {
-            rest.first().is_some_and(|word| !word.starts_with('-'))
-        }
-        _ => false,
-    };
-    names_case
-        || shell::words(command).iter().skip(1).any(|word| {
-            word.contains("::")
-                || (word.contains('/') && !word.starts_with("./..."))
-                || word.contains('*')
-                || *word == "--"
-                || matches!(*word, "-k" | "-t" | "--run" | "-run" | "--filter" | "--grep" | "-g")
-        })
 }
 
 static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
@@ -207,13 +167,17 @@ pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extrac
             Some((*ordinal, event, sentence))
         });
         let Some((ordinal, event, sentence)) = cause else { continue };
+        let body = match diagnosis::told_failure(failed) {
+            Some(failure) => format!("{} {failure}", capitalised(sentence)),
+            None => capitalised(sentence),
+        };
         found.push(Extracted {
             kind: Kind::Lesson,
             title: short(&capitalised(sentence.trim_end_matches(['.', ':'])), MAX_TITLE),
-            body: short(sentence, MAX_BODY),
+            body: short(&body, MAX_BODY),
             topic_key: None,
             files: files(sentence),
-            confidence: 0.5,
+            confidence: 0.55,
             evidence: vec![failed.ordinal, ordinal],
             origin: Origin::Agent,
             at: event.at.or(failed.at),
@@ -227,7 +191,7 @@ pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extrac
 }
 
 /// Words of a failure that are rare enough to connect a sentence with it.
-fn telling_words(failed: &Call<'_>) -> Vec<String> {
+pub(super) fn telling_words(failed: &Call<'_>) -> Vec<String> {
     let mut words: Vec<String> = shell::lines(failed.output)
         .iter()
         .map(String::as_str)
@@ -241,7 +205,7 @@ fn telling_words(failed: &Call<'_>) -> Vec<String> {
     words
 }
 
-fn shares_word(sentence: &str, telling: &[String]) -> bool {
+pub(super) fn shares_word(sentence: &str, telling: &[String]) -> bool {
     sentence
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
         .map(str::to_lowercase)

@@ -41,7 +41,7 @@ static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that point at something outside the sentence, where its subject or object should be.
 static POINTER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:it|these|those|they|there|here)\b|^(?:this|that)(?:['’]s|\s+(?:is|was|should|must|will|has|had|looks?|works?|fails?|would|can|could|may|makes?|means|needs?|breaks?|also|then|just|still|now))\b
+        r"(?xi)^(?:it|these|those|they|their|its|there|here)\b|^(?:this|that)(?:['’]s|\s+(?:is|was|should|must|will|has|had|looks?|works?|fails?|would|can|could|may|makes?|means|needs?|breaks?|also|then|just|still|now))\b
         |\b(?:use|do|make|keep|put|add|remove|change|run|fix|try|show|move|call|name|like|want|prefer|need|mean|delete|commit|push|write|see|include|update|do\s+not|don(?:'|’)t)\s+(?:it|this|that|these|those|them|so|here|there|anything|something|everything|one|both)\b
         |\b(?:like|as)\s+(?:this|that)\b|\b(?:this|that|the\s+other)\s+one\b|\b(?:it|this|that)\s*[.!]?$",
     )

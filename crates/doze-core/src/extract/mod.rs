@@ -1,9 +1,10 @@
 //! Memories found in a session by rules, without any model.
 //!
-//! Seven detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
-//! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), what the machine proved about itself
-//! ([`environment`]), what the agent found out on the way ([`findings`]) or worked out ([`diagnosis`]), and what
-//! the person brought up or found bad ([`wishes`]). Precision comes first: a wrong memory costs every later session, a
+//! Nine detectors look at events, not only at sentences: what the person demanded ([`speech`], [`cjk`]), what was
+//! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), what the project runs on ([`habits`]),
+//! what the machine proved about itself ([`environment`]), what the agent found out on the way ([`findings`]) or
+//! worked out ([`diagnosis`], by the [`signs`] in its sentences), and what the person brought up, agreed to or found
+//! bad ([`wishes`]), and what became of it ([`outcomes`]). Precision comes first: a wrong memory costs every later session, a
 //! missed one costs a repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
 
 mod choices;
@@ -13,8 +14,14 @@ mod environment;
 mod findings;
 mod fixes;
 mod gate;
+mod habits;
+mod outcomes;
+mod plain;
+mod rounds;
+mod script;
 mod shape;
 mod shell;
+mod signs;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -30,6 +37,8 @@ use crate::text::join_wrapped;
 
 /// Most that one call returns, the surest first: beyond this a session was misread.
 const MAX_EXTRACTED: usize = 24;
+/// More than this is not compared with each other.
+const MAX_COMPARED: usize = 200;
 /// Ordinals kept as evidence of one memory.
 const MAX_EVIDENCE: usize = 8;
 
@@ -67,16 +76,19 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     let mut found = speech::find(&events);
     found.extend(choices::find(&events));
     found.extend(fixes::find(&calls));
+    found.extend(fixes::narrow_runs(&calls));
+    found.extend(habits::find(&events, &calls));
     found.extend(fixes::causes(&events, &calls));
     found.extend(findings::find(&events));
     found.extend(diagnosis::find(&events, &calls));
     found.extend(wishes::find(&events));
+    found.extend(outcomes::find(&events, &found));
     let quirks = environment::find(&calls);
     // What the machine proved need not be told in the agent's words as well.
     found.retain(|told| !quirks.iter().any(|quirk| is_about(told, quirk)));
     found.extend(quirks);
     found.retain(|found| may_become(found.kind, found.origin));
-    let mut found = unite(found);
+    let mut found = without_parts(unite(found));
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
     found.truncate(MAX_EXTRACTED);
     found
@@ -88,13 +100,18 @@ pub fn commands_that_worked(events: &[(u64, Event)]) -> Vec<String> {
     shell::calls(&events).into_iter().filter(|call| call.worked).map(|call| call.raw).collect()
 }
 
-/// Whether a lesson of the agent's names the thing of a quirk and rests on the same failure.
+/// Whether what the agent found names the thing of a quirk, and rests on the same failure or heads with the want of it.
 fn is_about(told: &Extracted, quirk: &Extracted) -> bool {
     let name = quirk.topic_key.as_deref().and_then(|topic| topic.rsplit(':').next()).unwrap_or_default();
-    told.kind == Kind::Lesson
+    let name = format!("`{name}`");
+    let (title, body) = (told.title.to_lowercase(), told.body.to_lowercase());
+    let wants =
+        ["missing", "not installed", "not found", "not set", "in use"].iter().any(|want| body.contains(want));
+    matches!(told.kind, Kind::Lesson | Kind::Fact)
         && told.origin == Origin::Agent
-        && told.body.to_lowercase().contains(&format!("`{name}`"))
-        && told.evidence.iter().any(|event| quirk.evidence.contains(event))
+        && body.contains(&name)
+        && (told.evidence.iter().any(|event| quirk.evidence.contains(event))
+            || wants && (title.contains(&name) || body.matches('`').count() <= 4))
 }
 
 /// Nothing is learned from what the harness or doze itself put into a session.
@@ -106,6 +123,10 @@ fn may_teach(event: &Event) -> bool {
 fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
     let mut event = event.clone();
     event.text = join_wrapped(&strip_injected(&event.text)).into_owned();
+    event.text = match event.kind {
+        EventKind::Answer => plain::plain(&event.text),
+        _ => plain::unlinked(&event.text),
+    };
     (*ordinal, event)
 }
 
@@ -117,6 +138,21 @@ pub fn may_become(kind: Kind, origin: Origin) -> bool {
         Origin::Tool | Origin::Web => matches!(kind, Kind::EnvQuirk | Kind::Lesson),
         Origin::Injected => false,
     }
+}
+
+/// What another memory of the same speaker says word for word, and more, is left to it.
+fn without_parts(found: Vec<Extracted>) -> Vec<Extracted> {
+    let is_part = |at: usize| {
+        let part = found[at].body.trim_end_matches('…');
+        found.iter().enumerate().any(|(other, whole)| {
+            other != at
+                && whole.origin == found[at].origin
+                && whole.body.contains(part)
+                && (whole.body.len() > found[at].body.len() || other < at)
+        })
+    };
+    let parts: Vec<bool> = (0..found.len()).map(|at| found.len() <= MAX_COMPARED && is_part(at)).collect();
+    found.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(found, _)| found).collect()
 }
 
 /// What was found twice in this session is one memory with more evidence: the person's wording before the agent's,

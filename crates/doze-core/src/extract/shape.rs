@@ -23,6 +23,11 @@ const PASTE_ENDS: usize = 3;
 /// The sentences that a speaker says in a text: code blocks, quotations, tables, headings, pasted logs and talk about
 /// memories are not among them.
 pub(super) fn sentences(text: &str, by_agent: bool) -> Vec<&str> {
+    lined(text, by_agent).into_iter().map(|(_, sentence)| sentence).collect()
+}
+
+/// The same with the line that each stands on, counted among the lines of prose.
+pub(super) fn lined(text: &str, by_agent: bool) -> Vec<(usize, &str)> {
     let lines = text::prose_lines(text);
     // People paste logs without fencing them; agents write long reports.
     let max = if by_agent { MAX_REPORT_LINES } else { MAX_OWN_LINES };
@@ -31,7 +36,9 @@ pub(super) fn sentences(text: &str, by_agent: bool) -> Vec<&str> {
         .iter()
         .enumerate()
         .filter(|(at, line)| own(*at) && is_speech(line))
-        .flat_map(|(_, line)| own_sentences(text::bare_line(line), by_agent))
+        .flat_map(|(at, line)| {
+            own_sentences(text::bare_line(line), by_agent).into_iter().map(move |sentence| (at, sentence))
+        })
         .take(MAX_SENTENCES)
         .collect()
 }
@@ -47,7 +54,7 @@ fn is_speech(line: &str) -> bool {
 
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:(?:no|nope|nah|ok(?:ay)?|yes|yeah|well|so|and|but|also|oh|hey|sorry|actually|again|please|pls|just|remember(?:\s+(?:that|to))?|keep\s+in\s+mind(?:\s+that)?|note(?:\s+that)?|important|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|you\s+(?:should|must|need\s+to|have\s+to)|make\s+sure\s+(?:that\s+you|you|to)|let(?:['’]s|\s+us)|be\s+sure\s+to|i\s+(?:want|need|would\s+like|(?:'|’)d\s+like)\s+you\s+to)(?:\s*[,:;.!–—-]+\s*|\s+))+",
+        r"(?xi)^(?:(?:i\s+think\s+(?:it|that)['’]?s\s+(?:fine|ok(?:ay)?|good)|no|nope|nah|ok(?:ay)?|yes|yeah|well|so|and|but|also|oh|hey|sorry|actually|again|please|pls|just|remember(?:\s+(?:that|to))?|keep\s+in\s+mind(?:\s+that)?|note(?:\s+that)?|important|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|next\s+time|you\s+(?:should|must|need\s+to|have\s+to)|make\s+sure\s+(?:that\s+you|you|to)|let(?:['’]s|\s+us)|be\s+sure\s+to|i\s+(?:want|need|would\s+like|(?:'|’)d\s+like)\s+you\s+to)(?:\s*[,:;.!–—-]+\s*|\s+))+",
     )
     .expect("a valid pattern")
 });

@@ -1,13 +1,14 @@
 //! Shell commands in tool calls: finding them, and telling which are worth remembering.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use regex::Regex;
 use serde_json::Value;
 
-use super::gate;
-use crate::model::Event;
+use super::{gate, script};
+use crate::model::{Event, ToolUse};
 
 /// Characters of a command that a memory may quote.
 const MAX_COMMAND: usize = 120;
@@ -39,21 +40,71 @@ pub(super) struct Call<'a> {
     pub(super) worked: bool,
 }
 
-/// The shell commands among the events, in order.
+/// A command that goes on behind its call, and later calls that look how far it is.
+static RUNNING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\brunning\s+with\s+session\s+id:?\s*(\d{1,12})\b").expect("a valid pattern")
+});
+static LOOKS_AFTER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"\bsession_id["']?\s*:\s*"?(\d{1,12})\b"#).expect("a valid pattern"));
+
+/// The shell commands among the events, in order. One that ran on behind its call has the end that was seen later, and
+/// neither failed nor worked while none was.
 pub(super) fn calls<'a>(events: &[&'a (u64, Event)]) -> Vec<Call<'a>> {
-    events
-        .iter()
-        .filter_map(|(ordinal, event)| {
-            let tool = event.tool.as_ref()?;
-            let raw = command_of(&tool.name, &tool.input)?;
-            let failed = tool.failed || tells_failure(&tool.output);
+    let mut calls: Vec<Call<'a>> = Vec::new();
+    let mut running: HashMap<&str, usize> = HashMap::new();
+    for (ordinal, event) in events {
+        let Some(tool) = event.tool.as_ref() else { continue };
+        let session = RUNNING.captures(head(&tool.output, 300)).and_then(|found| found.get(1));
+        if let Some(raw) = command_of(&tool.name, &tool.input) {
+            if let Some(session) = session {
+                running.insert(session.as_str(), calls.len());
+            }
             let command = core(&raw).unwrap_or_default();
-            let hides_status = raw.contains(['|', ';']);
-            let hides_failure = hides_status && FAILURE.is_match(head(&tool.output, OUTPUT_LIMIT));
-            let worked = !failed && !hides_failure;
-            Some(Call { ordinal: *ordinal, at: event.at, command, raw, output: &tool.output, failed, worked })
-        })
-        .collect()
+            let mut call = Call {
+                ordinal: *ordinal,
+                at: event.at,
+                command,
+                raw,
+                output: "",
+                failed: false,
+                worked: false,
+            };
+            call.ended(tool, session.is_some());
+            calls.push(call);
+        } else if let Some(seen) = looked_after(tool)
+            && session.is_none()
+            && let Some(call) = running.remove(seen).and_then(|at| calls.get_mut(at))
+        {
+            call.ended(tool, false);
+        }
+    }
+    calls
+}
+
+impl<'a> Call<'a> {
+    /// Takes over what a tool told of it.
+    fn ended(&mut self, tool: &'a ToolUse, runs_on: bool) {
+        self.output = &tool.output;
+        if runs_on {
+            return;
+        }
+        self.failed = tool.failed || tells_failure(&tool.output);
+        // A script prints what it likes of an output, and the status of a pipe is that of its last part.
+        let hides_status = self.raw.contains(['|', ';']) || is_script(&tool.input);
+        let hides_failure = hides_status && FAILURE.is_match(head(&tool.output, OUTPUT_LIMIT));
+        self.worked = !self.failed && !hides_failure;
+    }
+}
+
+fn is_script(input: &str) -> bool {
+    !input.trim_start().starts_with('{') && input.contains("exec_command")
+}
+
+/// The command that runs on which a call looks after.
+fn looked_after(tool: &ToolUse) -> Option<&str> {
+    let looks = tool.name == "write_stdin" || tool.input.contains("write_stdin");
+    let input = head(&tool.input, MAX_INPUT);
+    LOOKS_AFTER.captures(input).filter(|_| looks)?.get(1).map(|id| id.as_str())
 }
 
 /// The command in a tool's input: the field `command`, `cmd` or `script` of a JSON object, as text or as a list of
@@ -63,6 +114,9 @@ fn command_of(name: &str, input: &str) -> Option<String> {
         return None;
     }
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(input) else {
+        if let Some(command) = script::command(input) {
+            return Some(command);
+        }
         let is_shell =
             matches!(name.to_ascii_lowercase().as_str(), "bash" | "shell" | "sh" | "terminal" | "powershell");
         return (is_shell && !input.trim_start().starts_with('{')).then(|| input.trim().to_owned());
@@ -134,7 +188,7 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A command as a person would type it again: without the change of folder before it and the trimming of output after
 /// it. `None` for scripts, here-documents, long ones, and those that name something that exists only once.
-fn core(raw: &str) -> Option<String> {
+pub(super) fn core(raw: &str) -> Option<String> {
     let raw = raw.trim();
     if raw.contains('\n') || raw.contains("<<") {
         return None;
@@ -303,9 +357,14 @@ fn has_inline_code(command: &str) -> bool {
     command.split_whitespace().any(|word| matches!(word, "-c" | "-e" | "-" | "--eval"))
 }
 
-/// What the command is for; `None` when its words do not tell.
+/// What the command is for, by its first step that does more than format; `None` when its words do not tell.
 pub(super) fn purpose(command: &str) -> Option<&'static str> {
-    let words = words(command);
+    let purposes: Vec<&'static str> = command.split("&&").filter_map(purpose_of_step).collect();
+    purposes.iter().find(|purpose| **purpose != "format").or(purposes.first()).copied()
+}
+
+fn purpose_of_step(step: &str) -> Option<&'static str> {
+    let words = words(step);
     let parts: Vec<&str> = words
         .iter()
         .filter(|word| !word.starts_with('-'))

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::rounds::{is_of_program, is_prompt};
 use super::shape::{MAX_BODY, MAX_TITLE, files, imperative, sentences, short};
 use super::{Extracted, cjk, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
@@ -18,7 +19,7 @@ static LASTING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A preference of the speaker.
 static LIKING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bi\s+(?:\w+\s+)?(?:prefer|like|love|hate|dislike|want)\b.*\b(?:over|instead|rather|than|not|in\s+all|to\s+be|always|never|when|for)\b|\bi\s+(?:always|never|strongly|generally|usually|really)?\s*prefer\b|\bmy\s+preference\b")
+    Regex::new(r"(?i)\bi\s+(?:(?:really|also|just|always|never|strongly|generally|usually|do|personally|do\s+not|don[’\x27]t|would|[’\x27]d)\s+)?(?:prefer|like|love|hate|dislike|want)\b.*\b(?:over|instead|rather|than|not|in\s+all|to\s+be|always|never|when|for)\b|\bi\s+(?:always|never|strongly|generally|usually|really)?\s*prefer\b|\bmy\s+preference\b")
         .expect("a valid pattern")
 });
 
@@ -62,6 +63,22 @@ static PROHIBITION: LazyLock<Regex> = LazyLock::new(|| {
 static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)^(?:(?:no|also|and|but|well|actually|note|so)\s*[,:]?\s+)*(?:we|our\s+\w+|this\s+(?:project|repo|repository|codebase|package|crate)|the\s+(?:project|repo|repository|codebase|team))\s+(?:\w+ly\s+|do\s+not\s+|don['’]t\s+|does\s+not\s+|doesn['’]t\s+|only\s+)?(?:uses?|keeps?|writes?|names?|targets?|supports?|requires?|deploys?|follows?|pins?|runs?|stores?|publish(?:es)?|mocks?|avoids?|prefers?|ban(?:s|ned)?|moved\s+to|switched\s+to|migrated\s+to|decided\s+to)\s+\S",
+    )
+    .expect("a valid pattern")
+});
+
+/// What something is meant to be.
+static MEANT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)\b(?:is|are|was|were)\s+(?:not\s+)?(?:generally|intentionally|deliberately|explicitly|supposed\s+to|meant\s+to|designed\s+to|required\s+to|allowed\s+to|expected\s+to|by\s+design|on\s+purpose|backwards?[\s-]compatible|deprecated|owned\s+by|maintained\s+by|generated\s+(?:by|from))\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// How something has to be or behave, by its name.
+static SHALL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|yes|ok(?:ay)?|and|but|so|also|i\s+think|imo|actually|for\s+example)\s*[,:]?\s+)*(?:the|our|each|every|all|an?|both|`[^`]+`)\s*[\w\s`./'-]{2,60}?\s(?:should|must|has\s+to|have\s+to|needs?\s+to|ought\s+to)\s+(?:also\s+|not\s+|never\s+|always\s+|only\s+|just\s+)*(?P<verb>\w+)\s+(?P<rest>\S+)",
     )
     .expect("a valid pattern")
 });
@@ -120,7 +137,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
 /// What the person said in this event: a prompt, or the words with which a tool call was refused.
 pub(super) fn spoken(event: &Event) -> Option<&str> {
     match event.kind {
-        EventKind::Prompt if event.origin == Origin::Person => Some(&event.text),
+        EventKind::Prompt if is_prompt(event) && !is_of_program(&event.text) => Some(&event.text),
         EventKind::Tool => {
             let output = &event.tool.as_ref().filter(|tool| tool.failed)?.output;
             let (head, words) = output.split_once("the user said:")?;
@@ -146,6 +163,10 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Convention, 0.7)
     } else if PLACE.is_match(sentence) {
         (Kind::Fact, 0.7)
+    } else if MEANT.is_match(sentence) {
+        (Kind::Fact, 0.66)
+    } else if says_how_it_shall_be(sentence) {
+        (Kind::Decision, 0.66)
     } else {
         return None;
     };
@@ -155,6 +176,32 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         kind => kind,
     };
     Some((kind, confidence))
+}
+
+/// `The list should show the newest first`, and not `the tests should pass`.
+fn says_how_it_shall_be(sentence: &str) -> bool {
+    SHALL.captures(sentence).is_some_and(|found| {
+        let (verb, rest) = (found["verb"].to_lowercase(), found["rest"].to_lowercase());
+        let is_state =
+            matches!(&verb[..], "pass" | "work" | "compile" | "succeed" | "run" | "finish" | "look" | "have");
+        let is_done = verb == "be"
+            && matches!(
+                rest.trim_end_matches(['.', ',', '!']),
+                "fixed"
+                    | "done"
+                    | "green"
+                    | "ok"
+                    | "fine"
+                    | "good"
+                    | "possible"
+                    | "easy"
+                    | "enough"
+                    | "working"
+                    | "able"
+                    | "ready"
+            );
+        !is_state && !is_done
+    })
 }
 
 fn is_contrast(sentence: &str) -> bool {

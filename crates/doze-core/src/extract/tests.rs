@@ -1,5 +1,7 @@
 //! Sessions made up for these tests: what must be found, and what must never be.
 
+mod rounds;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -42,7 +44,7 @@ fn what_the_agent_found_out_is_kept() {
         ),
         (
             "One caveat jumped out: profiles may stand in `app.toml`, but also in `app.dev.toml` files.",
-            Some((Kind::Lesson, "Profiles may stand in `app.toml`, but also in `app.dev.toml` files")),
+            Some((Kind::Fact, "Profiles may stand in `app.toml`, but also in `app.dev.toml` files")),
         ),
         (
             "Two tests start a `worker` that teardown never stops. I'm patching the teardown now.",
@@ -106,6 +108,42 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
             "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
             "근본 원인은 `loadConfig()`가 캐시를 무시하기 때문에 설정이 반영되지 않는다는 점입니다.",
         ),
+        (
+            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
+            "根本原因是 `load_config` 没有读取缓存，因此新的设置不会生效。",
+        ),
+        (
+            "问题出在 `parse_row()` 忽略了空行，导致后面的列全部错位。解决方法：在切分之前跳过空行。",
+            "问题出在 `parse_row()` 忽略了空行，导致后面的列全部错位。 Remedy: 在切分之前跳过空行.",
+        ),
+        (
+            "由于 `cache.clear()` 只在退出时调用，所以旧数据会一直留在内存里。",
+            "由于 `cache.clear()` 只在退出时调用，所以旧数据会一直留在内存里。",
+        ),
+        (
+            "原因は `retry()` がタイムアウトを無視するため、接続が閉じられないことです。",
+            "原因は `retry()` がタイムアウトを無視するため、接続が閉じられないことです。",
+        ),
+        (
+            "`build.rs` は環境変数を読まないので、設定を変えても反映されません。",
+            "`build.rs` は環境変数を読まないので、設定を変えても反映されません。",
+        ),
+        (
+            "`sync()`는 잠금을 잡지 않으므로 두 프로세스가 동시에 쓰면 파일이 깨집니다.",
+            "`sync()`는 잠금을 잡지 않으므로 두 프로세스가 동시에 쓰면 파일이 깨집니다.",
+        ),
+        (
+            "문제는 `release.yml`이 태그에서만 실행되기 때문에 이슈가 닫히지 않는다는 점입니다. 해결: 배포 뒤에 이슈를 닫는 단계를 추가합니다.",
+            "문제는 `release.yml`이 태그에서만 실행되기 때문에 이슈가 닫히지 않는다는 점입니다. Remedy: 배포 뒤에 이슈를 닫는 단계를 추가합니다.",
+        ),
+        (
+            "The job is failing because the package moved to `new/place`, but `lock.json` still names the old one. The proper fix is to run `just relock` and commit the result.",
+            "The job is failing because the package moved to `new/place`, but `lock.json` still names the old one. Remedy: run `just relock` and commit the result.",
+        ),
+        (
+            "`forget_all` deletes the folder first ([src/store.rs](/home/a/app/src/store.rs:341)), so a failure later leaves nothing. That includes pinned files.",
+            "`forget_all` deletes the folder first (src/store.rs), so a failure later leaves nothing. That includes pinned files.",
+        ),
     ];
     for (text, body) in table {
         let all = extract(&session(vec![said("why?"), answered(text)]));
@@ -119,6 +157,15 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
         "The file is `src/main.rs`.",
         "The cause is not known, but it is not the parser.",
         "아마 원인은 `load()`가 캐시를 읽지 않기 때문인 것 같습니다.",
+        "`load()`를 다시 확인하겠습니다.",
+        "`load()`가 왜 실패하는지 확인할까요?",
+        "可能是 `load()` 没有读取缓存，所以设置不会生效。",
+        "我来检查 `load()` 为什么没有读取缓存。",
+        "おそらく `load()` がキャッシュを読まないためです。",
+        "`load()` を確認します。",
+        "The report says `load()` never reads the cache, so the settings are lost.",
+        "The branch is pushed and `load()` is green now, so the PR is ready.",
+        "Add a test for `load()` that never reads the cache.",
     ] {
         assert_eq!(found(vec![said("why?"), answered(chatter)]), [], "{chatter}");
     }
@@ -127,7 +174,7 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
             answered(&format!("The cause is that `part{n}` does not close its file, so the next run fails."))
         })
         .collect();
-    assert_eq!(extract(&session(many)).len(), 4, "a session is no book");
+    assert_eq!(extract(&session(many)).len(), 6, "a session is no book");
 }
 
 #[test]
@@ -317,6 +364,8 @@ fn only_the_speaker_himself_makes_rules() {
     let pasted = format!("{}\n{rule}\n{}", "a line of a log\n".repeat(40), "more of the log\n".repeat(40));
     let compacted = format!("This session is being continued from a previous conversation. {rule}");
     let agents_md = format!("# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\n{rule}\n</INSTRUCTIONS>");
+    let program =
+        format!("You are a reviewer. {rule}\nRespond with a JSON object with these fields:\n- verdict");
     let block = format!("<doze-memory note=\"x\">\n- {rule}\n</doze-memory>\nfix the test");
     for event in [
         injected,
@@ -327,6 +376,7 @@ fn only_the_speaker_himself_makes_rules() {
         said(&pasted),
         said(&compacted),
         said(&agents_md),
+        said(&program),
         said(&block),
     ] {
         assert_eq!(found(vec![event.clone()]), [], "{event:?}");
@@ -393,10 +443,7 @@ fn what_a_project_runs_on_is_known_after_two_runs_or_by_its_name() {
             ok("cargo test one::case"),
             ok("cargo test one::case")
         ]),
-        [
-            (Kind::Command, "Test with `cargo nextest run`".to_owned()),
-            (Kind::Command, "Check with `mise run lint`".to_owned()),
-        ]
+        [(Kind::Command, "Check with `mise run lint`, test with `cargo nextest run`".to_owned())]
     );
 }
 
