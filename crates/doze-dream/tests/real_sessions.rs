@@ -81,7 +81,7 @@ fn hand_read_sessions_yield_the_notes_a_reader_would_keep() {
         "The daemon socket name is a hash of the profile",
         "Profiles can exist as `[profiles.dev]`",
         "The `test/bats` submodule is registered but not checked out",
-        "Two existing daemon tests start `staging` daemons that teardown never stops",
+        "Build with `mise run build`, check with `mise run lint`",
     ] {
         assert!(fnox.iter().any(|(_, title)| title.starts_with(start)), "{start}: {fnox:?}");
     }

@@ -26,7 +26,7 @@ const HAZARD: usize = 5;
 const BEHAVES: usize = 6;
 const REPORT: usize = 8;
 
-static SIGNS: [Sign; 13] = [
+static SIGNS: [Sign; 14] = [
     // It names the cause, or the thing that matters.
     sign!(
         2,
@@ -86,6 +86,8 @@ static SIGNS: [Sign; 13] = [
         -2,
         r"(?:했습니다|됐습니다|되었습니다|하였습니다|했어요|했음|됨)[.!。]?$|^已|(?:しました|されました)[。.]?$"
     ),
+    // It is made light of by who says it.
+    sign!(-2, r"(?i)\b(?:real\s+but|tiny|trivial|harmless|cosmetic|unrelated)\b"),
     // A guess.
     sign!(
         -3,

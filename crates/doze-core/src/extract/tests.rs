@@ -141,8 +141,8 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
             "The job is failing because the package moved to `new/place`, but `lock.json` still names the old one. Remedy: run `just relock` and commit the result.",
         ),
         (
-            "`forget_all` deletes the folder first ([src/store.rs](/home/a/app/src/store.rs:341)), so a failure later leaves nothing. That includes pinned files.",
-            "`forget_all` deletes the folder first (src/store.rs), so a failure later leaves nothing. That includes pinned files.",
+            "`forget_all` deletes the folder first ([src/store.rs](/home/a/app/src/store.rs:341)), so a failure in between leaves nothing. That includes pinned files.",
+            "`forget_all` deletes the folder first (src/store.rs), so a failure in between leaves nothing. That includes pinned files.",
         ),
     ];
     for (text, body) in table {
