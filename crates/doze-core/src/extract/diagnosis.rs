@@ -201,7 +201,9 @@ fn weight_here(sentence: &str, told: &str, around: &Around<'_>, is_remedied: boo
     };
     // An order without a label is a step of an example, or advice.
     let of_order = if label.is_empty() && is_order(told) { -2 } else { 0 };
+    let is_bare = !is_remedied && around.failed.is_none() && signs::only_names_trouble(told);
     signs::weight(told)
+        + if is_bare { -2 } else { 0 }
         + of_label
         + of_order
         + of_remedy

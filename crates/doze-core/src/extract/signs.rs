@@ -22,11 +22,13 @@ macro_rules! sign {
 /// Where they stand in the table.
 const CAUSE: usize = 0;
 const FOLLOWS: usize = 1;
+const LIMIT: usize = 3;
+const WOULD: usize = 4;
 const HAZARD: usize = 5;
 const BEHAVES: usize = 6;
 const REPORT: usize = 8;
 
-static SIGNS: [Sign; 14] = [
+static SIGNS: [Sign; 13] = [
     // It names the cause, or the thing that matters.
     sign!(
         2,
@@ -86,8 +88,6 @@ static SIGNS: [Sign; 14] = [
         -2,
         r"(?:했습니다|됐습니다|되었습니다|하였습니다|했어요|했음|됨)[.!。]?$|^已|(?:しました|されました)[。.]?$"
     ),
-    // It is made light of by who says it.
-    sign!(-2, r"(?i)\b(?:real\s+but|tiny|trivial|harmless|cosmetic|unrelated)\b"),
     // A guess.
     sign!(
         -3,
@@ -106,6 +106,12 @@ pub(super) fn weight(sentence: &str) -> i32 {
     let signs: i32 = SIGNS.iter().zip(&found).filter(|(_, found)| **found).map(|(sign, _)| sign.weight).sum();
     // How a thing behaves, and what follows from it: a mechanism.
     signs + i32::from(found[FOLLOWS] && found[BEHAVES])
+}
+
+/// Whether a sentence says that there is trouble, and nothing of how it comes about.
+pub(super) fn only_names_trouble(sentence: &str) -> bool {
+    let has = |sign: usize| SIGNS[sign].pattern.is_match(sentence);
+    has(CAUSE) && ![FOLLOWS, LIMIT, WOULD, HAZARD, BEHAVES].into_iter().any(has)
 }
 
 /// What a label that names a cause adds to the sentence behind it.
