@@ -90,12 +90,12 @@ static SIGNS: [Sign; 13] = [
     ),
     // A guess.
     sign!(
-        -3,
+        -5,
         r"(?i)\b(?:might|maybe|perhaps|probably|possibly|likely|seems?|seemed|appears?|apparently|i\s+(?:think|guess|believe|suspect|assume|wonder)|not\s+sure|unclear|could\s+be|could\s+also|should\s+be\s+(?:fine|ok|good)|worth\s+\w+ing|if\s+you\s+(?:want|like|prefer|need)|if\s+we\s|would\s+you|do\s+you|usually\s+means|let\s+me\s+know|feel\s+free|consider)\b|것\s*같|듯\s*(?:합|하|싶)|아마|추정|가능성|可能|也许|也許|大概|或许|应该是|かもしれ|たぶん|おそらく|と思われ"
     ),
     // It passes: the state of this run, of this change.
     sign!(
-        -2,
+        -4,
         r"(?i)\b(?:now\s+(?:passes|works|shows?|fails|green)|passed|all\s+tests|tests?\s+(?:now\s+)?pass(?:es)?|committed|pushed|rebas\w+|still\s+(?:running|building|compiling|processing|pending|in\s+flight)|finished|(?:is|are)\s+(?:now\s+)?(?:green|running|done|clean|complete|ready|in\s+place|open|merged)|my\s+(?:change|edit|fix|patch|assertion|test)|so\s+far|ready\s+(?:to|for)|the\s+(?:\w+\s+)?(?:pr|pull\s+request|branch|commit|worktree|diff|review|plan|task|monitor|checks?|ci|pipeline|merge\s+state)s?\s+(?:(?:is|are|was|were|has\s+been|have\s+been)\s+(?:now\s+|all\s+|still\s+)?(?:open|pushed|ready|created|green|clean|done|merged|up|live|posted|staged|complete|blocked|in\s+place|behind|ahead|updated|scoped|queued|tracking|through|confirmed)|looks?|will|moved)|the\s+user\s+(?:wants?|asked|said|says)|github\s+(?:has|is|shows|still)|pending|they['’]re\s+(?:now|still|pending))\b|통과했|通过了|成功しました"
     ),
 ];
