@@ -100,6 +100,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
                 causes.extend(is_removed.then(|| told(Kind::Lesson, 0.5, sentence, sentence)));
             } else if named
                 && (CONSEQUENCE.is_match(sentence) || OUTCOME.is_match(sentence))
+                && signs::weight(sentence) >= 0
                 && gate::is_asserted(sentence)
             {
                 let kind = if OUTCOME.is_match(sentence) { Kind::Decision } else { Kind::Fact };
