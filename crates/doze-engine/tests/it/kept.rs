@@ -87,14 +87,23 @@ fn reading_searching_and_showing_change_no_memory() {
 }
 
 #[test]
-fn the_journal_keeps_the_last_500_dreams() {
+fn the_journal_keeps_what_dreams_did_and_of_idle_ones_the_last_hundred() {
     let kit = Kit::new();
-    for _ in 0..503 {
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("No, use pnpm instead of npm in this repository.")));
+    let dream = || {
         kit.pass(SignedDuration::from_secs(1));
-        kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+        kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap()
+    };
+    let first = dream();
+    assert!(!first.changes.is_empty());
+    // What a person took back is remembered by its journal, however often nothing happens since.
+    kit.engine.undo_dream(&kit.owner, Some(&first.id)).unwrap();
+    for _ in 0..130 {
+        dream();
     }
     let kept = kit.engine.dream_log(&kit.owner, 1000, None).unwrap().items;
-    assert_eq!(kept.len(), 500);
+    assert_eq!((kept.len(), kept.last().map(|dream| &dream.id)), (101, Some(&first.id)));
     assert!(kept.windows(2).all(|pair| pair[0].started_at > pair[1].started_at), "the newest ones");
 }
 
