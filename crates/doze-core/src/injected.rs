@@ -117,6 +117,16 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
     Cow::Owned(trimmed.to_owned())
 }
 
+/// What doze's own screens put at the right edge of a line: `convention · 1 d`, `2 h · person · prompt`.
+static SCREEN: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(r"(?:^|\s)(?:just now|\d+ (?:min|h|d|wk|y)) · |· (?:just now|\d+ (?:min|h|d|wk|y))\s*$")
+});
+
+/// Whether a line was copied from a screen of doze's, which tells what is known already.
+fn is_of_screen(line: &str) -> bool {
+    line.contains(" · ") && SCREEN.is_match(line)
+}
+
 /// Shortest line, in letters and digits, that is remembered: shorter ones are said by anybody.
 const SHORTEST: usize = 12;
 
@@ -138,7 +148,7 @@ pub fn line_hashes(text: &str) -> Vec<u64> {
 /// `text` without the lines and sentences whose hash `is_known`, so that what was injected is never learned, wherever
 /// and however it was pasted. What is left of a line that lost something goes too when it is no more than a mark.
 pub fn strip_known_lines<'a>(text: &'a str, is_known: &dyn Fn(u64) -> bool) -> Cow<'a, str> {
-    let known_line = |line: &str| line_hash(line).is_some_and(is_known);
+    let known_line = |line: &str| is_of_screen(line) || line_hash(line).is_some_and(is_known);
     let found = pieces::find(text, is_known);
     if found.is_empty() && !text.lines().any(known_line) {
         return Cow::Borrowed(text);
@@ -241,6 +251,21 @@ mod tests {
             assert_eq!(strip_injected(&input), expected, "{input}");
         }
         assert!(matches!(strip_injected("plain"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn lines_of_dozes_own_screens_are_no_source() {
+        for line in [
+            "1  Always run the whole integration suite      convention · 1 d",
+            "  because the pool is closed            2 h · person · prompt",
+            "Staging listens on 5433                  fact · just now",
+        ] {
+            assert_eq!(strip_known_lines(&format!("{line}\nGo on."), &|_| false), "Go on.", "{line}");
+        }
+        for line in ["Meeting · 3 dozen eggs", "Wait 3 h and go on", "a · b", "It took 2 min · fine"] {
+            let kept = strip_known_lines(line, &|_| false).into_owned();
+            assert_eq!(kept == line, !line.contains("min ·"), "{line}");
+        }
     }
 
     #[test]

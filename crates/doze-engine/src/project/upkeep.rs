@@ -167,6 +167,9 @@ impl Engine {
                 let target = in_project(&scope, into);
                 for mut memory in snapshot.memory_page(owner, &scope, None, PAGE)? {
                     memory.scope = target.clone();
+                    if let Some(older) = give_way(snapshot, &mut memory)? {
+                        set = set.put_memory(older);
+                    }
                     set = set.put_memory(memory);
                 }
                 for scope in [scope, target] {
@@ -181,6 +184,26 @@ impl Engine {
         })? {}
         Ok(())
     }
+}
+
+/// Of two that hold one topic, the one that comes and the one that is there, the newer stays, and a person's word before
+/// any other (S1.18). Answers the one that was there when it gives way.
+fn give_way(snapshot: &Snapshot, comes: &mut Memory) -> Result<Option<Memory>, EngineError> {
+    let Some(topic) = comes.topic_key.as_ref().filter(|_| comes.status == Status::Active) else {
+        return Ok(None);
+    };
+    let holder = snapshot.memory_by_topic(&comes.owner, &comes.scope, topic)?;
+    let holder = holder.map(|id| snapshot.memory(&comes.owner, &id)).transpose()?.flatten();
+    let Some(mut holder) = holder else { return Ok(None) };
+    let rank = |memory: &Memory| (memory.is_protected(), memory.last_confirmed_at);
+    if rank(comes) > rank(&holder) {
+        holder.status = Status::Superseded;
+        holder.superseded_by = Some(comes.id.clone());
+        return Ok(Some(holder));
+    }
+    comes.status = Status::Superseded;
+    comes.superseded_by = Some(holder.id);
+    Ok(None)
 }
 
 /// The alias under which a project that was merged into another is still known by its id.

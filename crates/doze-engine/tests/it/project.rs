@@ -58,6 +58,37 @@ fn temporary_folders_and_roots_are_no_projects() {
 }
 
 #[test]
+fn of_two_that_hold_one_topic_in_merged_projects_the_newer_stays_and_a_persons_before_all() {
+    for (by_person, first, stays) in [(false, "web", "6000"), (false, "shop", "5000"), (true, "web", "5000")] {
+        let kit = Kit::new();
+        let say = |project: &str, port: &str, by_person: bool| {
+            let request = MemoryRequest {
+                body: format!("The gateway listens on port {port}."),
+                topic_key: Some("gateway/port".to_owned()),
+                reader: Reader { cwd: Some(kit.project(project)), ..Default::default() },
+                agent: Some(agent("a")),
+                by_person,
+                ..Default::default()
+            };
+            kit.engine.add(&kit.owner, &request).unwrap();
+            kit.pass(jiff::SignedDuration::from_hours(1));
+        };
+        // Into the shop, which says 5000, comes the web, which says 6000.
+        let says = |project: &str| if project == "shop" { ("5000", by_person) } else { ("6000", false) };
+        let second = if first == "shop" { "web" } else { "shop" };
+        for project in [second, first] {
+            let (port, by_person) = says(project);
+            say(project, port, by_person);
+        }
+        kit.engine.merge_projects(&kit.owner, "web", "shop").unwrap();
+        let request = doze_engine::ListRequest { everywhere: true, limit: 9, ..Default::default() };
+        let active: Vec<String> =
+            kit.engine.memories(&kit.owner, &request).unwrap().items.into_iter().map(|memory| memory.body).collect();
+        assert_eq!(active, [format!("The gateway listens on port {stays}.")], "{first} said it last");
+    }
+}
+
+#[test]
 fn projects_are_named_merged_split_and_forgotten() {
     let kit = Kit::new();
     let (shop, web) = (kit.project("shop"), kit.project("web"));
