@@ -303,7 +303,9 @@ fn body(
         }
     };
     if let Some(remedy) = remedy {
-        take(last, format!("Remedy: {}.", remedy.text));
+        // What was only announced may not have helped.
+        let label = if remedy.is_order { "Remedy" } else { "Tried next" };
+        take(last, format!("{label}: {}.", remedy.text));
     }
     if LEANS.is_match(&capitalised(told))
         && let Some(before) = at.checked_sub(1)

@@ -124,14 +124,11 @@ fn told(events: &[&(u64, Event)]) -> Vec<(String, Run)> {
 /// The one command of a session.
 fn alone(habit: &Habit<'_>) -> Extracted {
     let command = habit.command;
-    let times = match habit.runs.len() {
-        0 | 1 => String::new(),
-        times => format!(" {times} times in one session"),
-    };
     Extracted {
         kind: Kind::Command,
         title: short(&format!("{} with `{command}`", verb(habit)), MAX_TITLE),
-        body: short(&format!("`{command}` ran successfully{times}."), MAX_BODY),
+        // No count: the same command of another session is the same memory.
+        body: short(&format!("`{command}` ran successfully."), MAX_BODY),
         topic_key: Some(format!("command:{command}")),
         files: Vec::new(),
         confidence: confidence(habit.runs.len()),

@@ -90,11 +90,11 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
     let table = [
         (
             "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. I'm fixing the test to build the path with `PathBuf`, then I'll push it.",
-            "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. Remedy: fixing the test to build the path with `PathBuf`.",
+            "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. Tried next: fixing the test to build the path with `PathBuf`.",
         ),
         (
             "I found the subtle bit: restoring from `origin/main` pulled in a newer line, so the branch still had a diff. I'm restoring the file from the merge-base instead.",
-            "Restoring from `origin/main` pulled in a newer line, so the branch still had a diff. Remedy: restoring the file from the merge-base instead.",
+            "Restoring from `origin/main` pulled in a newer line, so the branch still had a diff. Tried next: restoring the file from the merge-base instead.",
         ),
         (
             "- **Failing path:** `git log --name-status` runs without `-m`, so Git emits no rename record for a merge.\n- **Minimal fix:** Add `--diff-merges=separate` to the call.",

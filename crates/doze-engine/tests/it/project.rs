@@ -59,7 +59,8 @@ fn temporary_folders_and_roots_are_no_projects() {
 
 #[test]
 fn of_two_that_hold_one_topic_in_merged_projects_the_newer_stays_and_a_persons_before_all() {
-    for (by_person, first, stays) in [(false, "web", "6000"), (false, "shop", "5000"), (true, "web", "5000")] {
+    for (by_person, first, stays) in [(false, "web", "6000"), (false, "shop", "5000"), (true, "web", "5000")]
+    {
         let kit = Kit::new();
         let say = |project: &str, port: &str, by_person: bool| {
             let request = MemoryRequest {
@@ -82,8 +83,14 @@ fn of_two_that_hold_one_topic_in_merged_projects_the_newer_stays_and_a_persons_b
         }
         kit.engine.merge_projects(&kit.owner, "web", "shop").unwrap();
         let request = doze_engine::ListRequest { everywhere: true, limit: 9, ..Default::default() };
-        let active: Vec<String> =
-            kit.engine.memories(&kit.owner, &request).unwrap().items.into_iter().map(|memory| memory.body).collect();
+        let active: Vec<String> = kit
+            .engine
+            .memories(&kit.owner, &request)
+            .unwrap()
+            .items
+            .into_iter()
+            .map(|memory| memory.body)
+            .collect();
         assert_eq!(active, [format!("The gateway listens on port {stays}.")], "{first} said it last");
     }
 }

@@ -12,7 +12,7 @@ fn a_failure_stands_with_its_cause_its_remedy_and_its_file() {
     let lesson = all.iter().find(|found| found.kind == Kind::Lesson).unwrap();
     assert_eq!(
         lesson.body,
-        "The `accounts` table is created by the second migration, but the linter runs only the first one. Remedy: pass `--all` to the migration step. `just lint` failed: error: no such table `accounts`. Changed: work/app/justfile."
+        "The `accounts` table is created by the second migration, but the linter runs only the first one. Tried next: pass `--all` to the migration step. `just lint` failed: error: no such table `accounts`. Changed: work/app/justfile."
     );
     assert_eq!(lesson.evidence, [1, 2, 3]);
 }
