@@ -14,6 +14,8 @@ const SILENCE: SignedDuration = SignedDuration::from_mins(10);
 const BACK_OFF_FROM: u32 = 3;
 /// Failures after which a session is given up; a sweep by hand still tries it.
 pub const MAX_FAILURES: u32 = 8;
+/// A day with a change of the clock in it.
+const LONGEST_DAY: SignedDuration = SignedDuration::from_hours(26);
 /// The first back-off; it doubles with every further failure.
 const FIRST_BACK_OFF: SignedDuration = SignedDuration::from_hours(8);
 
@@ -32,6 +34,8 @@ pub struct SessionState {
     pub next_try_after: Option<Timestamp>,
     /// Its events when a sweep told that it is left out; 0 when none did.
     pub told_events: u64,
+    /// Not before this time, also by hand: the day's cap had no room for what it said.
+    pub put_off: Option<Timestamp>,
 }
 
 /// What a sweep does with one session.
@@ -155,6 +159,12 @@ fn why_not(state: &SessionState, now: Timestamp, caps: &Caps, by_hand: bool) -> 
     if age > SignedDuration::from_hours(24 * i64::from(caps.max_age_days)) {
         return lasting(format!("it is older than {}", text::count(caps.max_age_days.into(), "day")));
     }
+    // It is put off for a day at most; a later time was left by a clock that has been put back since.
+    if state.put_off.is_some_and(|at| at > now && at.duration_since(now) <= LONGEST_DAY) {
+        return passing(
+            "as much of its space was changed as may be in a day; it is read tomorrow".to_owned(),
+        );
+    }
     if by_hand {
         return None;
     }
@@ -200,6 +210,7 @@ mod tests {
             failures: 0,
             next_try_after: None,
             told_events: 0,
+            put_off: None,
         }
     }
 
@@ -244,6 +255,13 @@ mod tests {
             (&|s| (s.session.rounds, s.told_events) = (4, 24), "read from 0", "read from 0"),
             (&|s| (s.session.last_event_at, s.told_events) = (ago(24 * 30 + 1), 24), "", ""),
             (&|s| s.session.rounds = 4, "read from 0", "read from 0"),
+            (
+                &|s| s.put_off = Some(ago(-3)),
+                "as much of its space was changed as may be in a day; it is read tomorrow",
+                "as much of its space was changed as may be in a day; it is read tomorrow",
+            ),
+            (&|s| s.put_off = Some(ago(0)), "read from 0", "read from 0"),
+            (&|s| s.put_off = Some(ago(-27)), "read from 0", "read from 0"),
             (
                 &|s| (s.done_rounds, s.done_ordinal) = (5, 12),
                 "it has 3 new rounds, 4 are needed",

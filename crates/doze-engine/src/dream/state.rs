@@ -30,6 +30,8 @@ pub(crate) struct Checkpoint {
     pub(crate) next_try_after: Option<Timestamp>,
     /// Its events when a sweep told that it is left out.
     pub(crate) told_events: u64,
+    /// Read once more, not before this time: the day's cap had no room for what it said.
+    pub(crate) put_off: Option<Timestamp>,
 }
 
 /// How the last sweeps went.
@@ -203,6 +205,7 @@ impl Engine {
                 failures: checkpoint.failures,
                 next_try_after: checkpoint.next_try_after,
                 told_events: checkpoint.told_events,
+                put_off: checkpoint.put_off,
             });
         }
         Ok(states)

@@ -16,8 +16,8 @@ use super::DreamRequest;
 use super::breaks::{Break, reach};
 use super::reading::{Read, Reading};
 use super::running::{RUNNING, Running, Step};
-use super::state::{SWEEP_STATE, checkpointed, session_record};
-use crate::clock::day_of;
+use super::state::{Checkpoint, SWEEP_STATE, checkpointed, session_record};
+use crate::clock::{day_of, next_day};
 use crate::{Engine, EngineError, Problem, encoded};
 
 /// How often a plan is made anew because a record changed under it.
@@ -193,6 +193,12 @@ impl Engine {
             for reading in readings {
                 let key = &reading.session.key;
                 if made.postponed.contains(key) {
+                    let known = self.checkpoint(&snapshot, owner, key, reading.asked.name())?;
+                    let put_off = Checkpoint { put_off: Some(next_day(self.now())), ..known };
+                    let ledger = session_record(key, reading.asked.name());
+                    set = set
+                        .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, ledger.clone()))?
+                        .put_aux(Family::Checkpoint, ledger, encoded(&put_off)?);
                     continue;
                 }
                 let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);

@@ -7,7 +7,7 @@ use doze_engine::{
 };
 use jiff::SignedDuration;
 
-use crate::kit::{Kit, long_session, reader, turn};
+use crate::kit::{Kit, answer, long_session, prompt, reader, turn};
 
 fn by_hand() -> DreamRequest {
     DreamRequest { by_hand: true, ..Default::default() }
@@ -374,4 +374,51 @@ fn the_status_says_when_and_why_in_every_way_of_waiting() {
     assert_eq!(why_not(), "the next sweep is in 1 min", "who searches is at work");
     kit.pass(minutes(1));
     assert_eq!((status().next, status().why_not), (due(minutes(0)), None));
+}
+
+#[test]
+fn what_the_days_cap_has_no_room_for_is_read_the_next_day_and_holds_nobody_up() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let tell = |session: &str, port: u32| {
+        let teams = ["amber", "birch", "cedar", "delta", "ember"];
+        let events = teams.iter().zip(0..).flat_map(|(team, at)| {
+            let said = format!("The {team} service listens on port {port}.");
+            [prompt(1, &said), answer(1, "That is noted, the next one please.")].map(|event| Event {
+                id: format!("{session}-{at}-{}", event.kind).as_str().into(),
+                at: Some(kit.engine_time()),
+                ..event
+            })
+        });
+        let events: Vec<Event> = events.collect();
+        kit.commit(doze_engine::CommitRequest {
+            end: SessionEnd::Session,
+            ..turn(session, "a", &cwd, events)
+        });
+    };
+    let ports = |port: u32| {
+        let known = all(&kit).into_iter().filter(|memory| memory.status == Status::Active);
+        known.filter(|memory| memory.face == Face::Project && memory.body.contains(&port.to_string())).count()
+    };
+    let dream = || kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    tell("first", 5000);
+    dream();
+    assert_eq!(ports(5000), 5);
+    kit.pass(SignedDuration::from_hours(48));
+    tell("second", 6000);
+    let told = dream();
+    assert_eq!((ports(5000), ports(6000)), (2, 3), "{told:?}");
+    // Today it is passed over, and others are read.
+    tell("third", 6000);
+    let told = dream();
+    let outcome =
+        |session: &str| told.sessions.iter().find(|told| told.session == session).map(|told| told.outcome);
+    assert_eq!(
+        (outcome("second"), outcome("third")),
+        (Some(SessionOutcome::Skipped), Some(SessionOutcome::Extracted))
+    );
+    kit.pass(SignedDuration::from_hours(24));
+    dream();
+    assert_eq!((ports(5000), ports(6000)), (0, 5));
+    assert!(dream().changes.is_empty());
 }
