@@ -8,11 +8,11 @@ fn a_failure_stands_with_its_cause_its_remedy_and_its_file() {
     let told = answered(
         "The `accounts` table is created by the second migration, but the linter runs only the first one. I'll pass `--all` to the migration step.",
     );
-    let all = extract(&session(vec![said("lint please"), failed, told, changed("/work/app/justfile")]));
+    let all = extract(&session(vec![said("lint please"), failed, told, changed("/srv/app/justfile")]));
     let lesson = all.iter().find(|found| found.kind == Kind::Lesson).unwrap();
     assert_eq!(
         lesson.body,
-        "The `accounts` table is created by the second migration, but the linter runs only the first one. Tried next: pass `--all` to the migration step. `just lint` failed: error: no such table `accounts`. Changed: work/app/justfile."
+        "The `accounts` table is created by the second migration, but the linter runs only the first one. Tried next: pass `--all` to the migration step. `just lint` failed: error: no such table `accounts`. Changed: srv/app/justfile."
     );
     assert_eq!(lesson.evidence, [1, 2, 3]);
 }
