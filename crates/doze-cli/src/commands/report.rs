@@ -60,7 +60,7 @@ impl Sort {
         }
     }
 
-    fn of(change: &DreamChange) -> Self {
+    fn of(change: &DreamChange, dream: &DreamRecord) -> Self {
         let is_pattern = change
             .after
             .as_ref()
@@ -69,7 +69,7 @@ impl Sort {
             "retire" => Self::Retired,
             "add" if change.after.as_ref().is_some_and(|after| after.status == "proposed") => Self::Apart,
             _ if is_pattern => Self::Patterns,
-            "add" if change.because.starts_with("was \"") => Self::Updated,
+            "add" if former(dream, change).is_some() => Self::Updated,
             "supersede" => Self::Updated,
             "merge" => Self::Merged,
             "reinforce" => Self::SaidAgain,
@@ -117,7 +117,7 @@ pub(super) fn page(
     let sorts: Vec<(Sort, Vec<&DreamChange>)> = Sort::ALL
         .into_iter()
         .map(|sort| {
-            (sort, told.iter().copied().filter(|change| Sort::of(change) == sort).collect::<Vec<_>>())
+            (sort, told.iter().copied().filter(|change| Sort::of(change, dream) == sort).collect::<Vec<_>>())
         })
         .filter(|(_, changes)| !changes.is_empty())
         .collect();

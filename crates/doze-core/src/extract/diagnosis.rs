@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::rounds::{Round, is_answer, rounds};
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, lined, short};
+use super::shape::{MAX_BODY, capitalised, files, headline, imperative, lined, short};
 use super::shell::{self, Call};
 use super::{Extracted, cjk, fixes, gate, signs};
 use crate::model::{Event, Kind, Origin};
@@ -27,6 +27,8 @@ const MAX_ANSWER: usize = 20_000;
 /// Characters of an error that are quoted, and files of a remedy that are named.
 const MAX_ERROR: usize = 120;
 const MAX_REMEDIED: usize = 2;
+/// Commands after an announced remedy that show whether it helped.
+const MAX_NEXT: usize = 3;
 /// Sentences after the finding that may belong to it.
 const MAX_FOLLOWERS: usize = 3;
 /// Sentences before a labelled remedy among which its trouble is looked for.
@@ -57,8 +59,13 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         |(?i:(?:ah|oh|ok(?:ay)?|yes|no|nope|right|exactly|confirmed|got\s+it|interesting|good\s+(?:catch|point|question|news)|i\s+see|found\s+it|found\s+the\s+\w+|perfect|great)\s*[—–:,.!-]+\s+)
         |(?i:i(?:['’]ve|\s+have)?\s+(?:now\s+)?(?:found|see|confirmed|verified|noticed|discovered|realized|realised|spotted|located|understand)\s+(?:that|why|the|a|an|one|where|what)\s+(?:[^:,`]{0,40}:\s+|(?P<keeps>)))
         |(?i:it\s+turns\s+out(?:\s+that)?,?\s+|turns\s+out(?:\s+that)?,?\s+|the\s+(?:\w+\s+)?(?:answer|short\s+answer)\s+is\s+(?:that\s+)?)
+        |(?i:the|this|that)\s+(?i:\w+\s+)?(?i:failure|issue|problem|bug|error|cause|reason|catch|story)\s+(?i:is|was)\s+[^`:.]{3,40}:\s+
         |(?i:one|a|another|the)\s+(?i:\w+\s+)?(?i:difference|caveat|gotcha|catch|detail|thing)\s+(?i:i\s+(?:noticed|found|spotted)|to\s+(?:note|know)|jumped\s+out)\s*:\s+)",
     )
+});
+/// An object that only the sentences before would explain.
+static POINTS_BACK: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(r"(?i)\b(?:those|these|them|both|each\s+of|that\s+one)\b|\b(?:it|this|that)$")
 });
 /// What only leads over to a list.
 static DANGLING: LazyLock<Regex> = LazyLock::new(|| {
@@ -89,6 +96,16 @@ struct Around<'a> {
     failed: Option<&'a Call<'a>>,
     /// The files that were changed after it in its round.
     changed: Vec<(u64, &'a str)>,
+    /// What became of the commands that the agent ran next.
+    next: Next,
+}
+
+/// How the commands went that followed an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Worked,
+    Failed,
+    Unknown,
 }
 
 /// What these events tell, the heaviest first.
@@ -114,6 +131,21 @@ fn around<'a>(round: &Round<'a>, ordinal: u64, event: &'a Event, calls: &'a [Cal
         is_closing: round.closing().is_some_and(|(closing, _)| *closing == ordinal),
         failed: failure_before(calls, ordinal),
         changed: round.files().filter(|(at, _)| *at > ordinal).take(MAX_REMEDIED).collect(),
+        next: next(round, ordinal, calls),
+    }
+}
+
+/// A remedy that was only announced helped if what came next in the round went well.
+fn next(round: &Round<'_>, answer: u64, calls: &[Call<'_>]) -> Next {
+    let end = round.events.last().map_or(answer, |(ordinal, _)| *ordinal);
+    let from = calls.partition_point(|call| call.ordinal <= answer);
+    let next = || calls[from..].iter().take_while(|call| call.ordinal <= end).take(MAX_NEXT);
+    if next().any(|call| call.failed) {
+        Next::Failed
+    } else if next().any(|call| call.worked) {
+        Next::Worked
+    } else {
+        Next::Unknown
     }
 }
 
@@ -167,7 +199,8 @@ fn of_answer(around: &Around<'_>) -> Vec<Weighed> {
             (false, false) => Kind::Fact,
         };
         let changed = if remedy.is_some() { around.changed.as_slice() } else { &[] };
-        let body = body(&sentences, at, remedy, failed, changed);
+        let told_remedy = remedy.and_then(|remedy| remedy.told(around.next));
+        let body = body(&sentences, at, told_remedy, failed, changed);
         let mut evidence: Vec<u64> = around.failed.map(|call| call.ordinal).into_iter().collect();
         evidence.push(around.ordinal);
         evidence.extend(changed.first().map(|(at, _)| *at));
@@ -193,7 +226,9 @@ fn of_answer(around: &Around<'_>) -> Vec<Weighed> {
 /// What a sentence weighs with all that stands around it.
 fn weight_here(sentence: &str, told: &str, around: &Around<'_>, is_remedied: bool) -> i32 {
     let label = &sentence[..sentence.len() - told.len()];
-    let of_label = if label.is_empty() { 0 } else { signs::weight_of_label(label).max(1) };
+    // `The failure is real but tiny:` announces nothing.
+    let announces = !label.is_empty() && !label.contains(" is ") && !label.contains(" was ");
+    let of_label = if announces { signs::weight_of_label(label).max(1) } else { 0 };
     let of_remedy = match (is_remedied, around.failed) {
         (true, Some(_)) => 2,
         (true, None) => 1,
@@ -218,8 +253,6 @@ fn without_label(sentence: &str) -> &str {
         match LABEL.captures(rest) {
             // `I found that x` says x, and more is there than in `I found the file`.
             Some(label) if label.name("keeps").is_some() && !label[0].ends_with("that ") => break,
-            // `The failure is real but tiny:` is half of the finding.
-            Some(label) if label[0].contains(" is ") || label[0].contains(" was ") => break,
             Some(label) if label[0].len() < rest.len() => rest = &rest[label[0].len()..],
             _ => break,
         }
@@ -233,6 +266,21 @@ struct Remedy {
     text: String,
     /// It stood behind a label, and is an order.
     is_order: bool,
+}
+
+impl Remedy {
+    /// The remedy as one tells it. One that was only announced is told when it helped, or when nothing shows that it did
+    /// not, and when it can be understood without what came before.
+    fn told(&self, next: Next) -> Option<String> {
+        let label = match next {
+            _ if self.is_order => "Remedy",
+            _ if POINTS_BACK.is_match(&self.text) => return None,
+            Next::Worked => "What helped",
+            Next::Unknown => "Tried next",
+            Next::Failed => return None,
+        };
+        Some(format!("{label}: {}.", self.text))
+    }
 }
 
 /// The remedies in an answer, each with the place of the sentence that it is for: what the agent turns to is for the
@@ -265,10 +313,10 @@ fn title(told: &str, remedy: Option<&Remedy>) -> String {
         .filter(|remedy| remedy.is_order && is_order(&remedy.text))
         .filter(|remedy| signs::names_something(&remedy.text) && gate::stands_alone(&remedy.text));
     match order {
-        Some(order) => short(&imperative(&order.text), MAX_TITLE),
+        Some(order) => headline(&imperative(&order.text)),
         None => {
             let told = DANGLING.replace(told.trim_end_matches(['.', ':', '。', ' ']), "");
-            short(&capitalised(&told), MAX_TITLE)
+            headline(&capitalised(&told))
         }
     }
 }
@@ -287,7 +335,7 @@ fn is_order(text: &str) -> bool {
 fn body(
     sentences: &[(usize, &str)],
     at: usize,
-    remedy: Option<&Remedy>,
+    remedy: Option<String>,
     failed: Option<&Call<'_>>,
     changed: &[(u64, &str)],
 ) -> String {
@@ -303,9 +351,7 @@ fn body(
         }
     };
     if let Some(remedy) = remedy {
-        // What was only announced may not have helped.
-        let label = if remedy.is_order { "Remedy" } else { "Tried next" };
-        take(last, format!("{label}: {}.", remedy.text));
+        take(last, remedy);
     }
     if LEANS.is_match(&capitalised(told))
         && let Some(before) = at.checked_sub(1)
@@ -353,13 +399,29 @@ pub(super) fn told_failure(failed: &Call<'_>) -> Option<String> {
     if !shell::is_tool(&failed.command) {
         return None;
     }
-    let error = shell::lines(failed.output)
-        .into_iter()
-        .find(|line| ERROR.is_match(line) && !gate::is_one_off(line) && line.chars().count() <= MAX_ERROR);
-    Some(match error {
+    Some(match telling_line(failed.output) {
         Some(error) => format!("`{}` failed: {}.", failed.command, error.trim_end_matches('.')),
         None => format!("`{}` failed.", failed.command),
     })
+}
+
+/// The line of an output that says most of what went wrong; the first of equals, none that says it of any failure.
+fn telling_line(output: &str) -> Option<String> {
+    static OF_ANY: LazyLock<Regex> = LazyLock::new(|| {
+        text::regex(
+            r"(?i)\b(?:task|job|step|command|process|build|recipe|target|script|run|tests?)\b.{0,40}\bfail(?:ed|ure)\b|\bexit(?:ed)?\s+(?:code|status|with)|\bcompleted\s+with|\berrors?\s+(?:generated|found|occurred)|\b\d+\s+(?:errors?|failed|failures?)\b|could\s+not\s+compile|aborting\s+due\s+to",
+        )
+    });
+    let worth = |line: &str| {
+        let says = line.split_whitespace().count() >= 4;
+        let names = line.contains(['`', '\'', '"', '_', '/']) || line.contains(": ");
+        i32::from(says) + i32::from(names) - if OF_ANY.is_match(line) { 3 } else { 0 }
+    };
+    let may_be_told =
+        |line: &String| ERROR.is_match(line) && !gate::is_one_off(line) && line.chars().count() <= MAX_ERROR;
+    let lines = shell::lines(output).into_iter().filter(may_be_told).map(|line| (worth(&line), line));
+    let best = lines.rev().max_by_key(|(worth, _)| *worth);
+    best.filter(|(worth, _)| *worth > 0).map(|(_, line)| line)
 }
 
 /// The last parts of a path, as one speaks of a file; nothing of what lies in a passing folder.

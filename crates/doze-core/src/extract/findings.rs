@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
+use super::shape::{MAX_BODY, capitalised, files, headline, sentences, short};
 use super::{Extracted, gate, signs};
 use crate::model::{Event, EventKind, Kind, Origin};
 use crate::text;
@@ -135,7 +135,7 @@ pub(super) fn finding(
 ) -> Extracted {
     Extracted {
         kind,
-        title: short(&capitalised(title.trim_end_matches(['.', ':'])), MAX_TITLE),
+        title: headline(&capitalised(title.trim_end_matches(['.', ':']))),
         body: short(&capitalised(body), MAX_BODY),
         topic_key: None,
         files: files(body),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, headline, sentences, short};
 use super::shell::{self, Call};
 use super::{Extracted, diagnosis, gate, habits};
 use crate::model::{Event, EventKind, Kind, Origin};
@@ -173,7 +173,7 @@ pub(super) fn causes(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extrac
         };
         found.push(Extracted {
             kind: Kind::Lesson,
-            title: short(&capitalised(sentence.trim_end_matches(['.', ':'])), MAX_TITLE),
+            title: headline(&capitalised(sentence.trim_end_matches(['.', ':']))),
             body: short(&body, MAX_BODY),
             topic_key: None,
             files: files(sentence),

@@ -41,7 +41,7 @@ static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that point at something outside the sentence, where its subject or object should be.
 static POINTER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:it|these|those|they|their|its|there|here)\b|^(?:this|that)(?:['’]s|\s+(?:is|was|should|must|will|has|had|looks?|works?|fails?|would|can|could|may|makes?|means|needs?|breaks?|also|then|just|still|now))\b
+        r"(?xi)^(?:it|these|those|they|their|its|there|here)\b|^(?:aynı\s+(?:sebeple|nedenle|şekilde)|bu\s+(?:yüzden|nedenle|sebeple)|bunlar|böylece|ayrıca)\b|^(?:this|that)(?:['’]s|\s+(?:is|was|should|must|will|has|had|looks?|works?|fails?|would|can|could|may|makes?|means|needs?|breaks?|also|then|just|still|now))\b
         |\b(?:use|do|make|keep|put|add|remove|change|run|fix|try|show|move|call|name|like|want|prefer|need|mean|delete|commit|push|write|see|include|update|do\s+not|don(?:'|’)t)\s+(?:it|this|that|these|those|them|so|here|there|anything|something|everything|one|both)\b
         |\b(?:like|as)\s+(?:this|that)\b|\b(?:this|that|the\s+other)\s+one\b|\b(?:it|this|that)\s*[.!]?$",
     )
@@ -57,11 +57,12 @@ static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether a sentence of the person can stand for itself, later and elsewhere.
 pub(super) fn stands_alone(sentence: &str) -> bool {
-    has_substance(sentence)
-        && !is_question(sentence)
-        && !MOMENT.is_match(sentence)
-        && !is_one_off(sentence)
-        && !POINTER.is_match(sentence)
+    has_substance(sentence) && lasts(sentence) && !POINTER.is_match(sentence)
+}
+
+/// Whether a sentence tells something, and not only of this moment or this one thing.
+pub(super) fn lasts(sentence: &str) -> bool {
+    !is_question(sentence) && !MOMENT.is_match(sentence) && !is_one_off(sentence)
 }
 
 /// Whether a sentence of the agent states something, rather than planning, guessing or chatting.
@@ -85,6 +86,17 @@ fn is_hash(word: &str) -> bool {
 /// Asks rather than tells.
 pub(super) fn is_question(sentence: &str) -> bool {
     sentence.trim_end().ends_with(['?', '？']) || QUESTION.is_match(sentence)
+}
+
+static POLITE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^\W*(?:(?:so|and|but|also|please|ok(?:ay)?)\W+)*(?:can|could|will|would)\s+you\s+(?:please\s+)?(?:\w+ly\s+|always\s+|never\s+|also\s+)*(?:add|avoid|call|change|commit|do|keep|make|move|name|not|prefer|put|remove|rename|replace|run|stop|store|test|update|use|write)\b")
+        .expect("a valid pattern")
+});
+
+/// Ends as a question, and is no order in the form of one.
+pub(super) fn asks(sentence: &str) -> bool {
+    let ends = sentence.trim_end().trim_end_matches(['"', '\'', ')', '*', '`', '」']).ends_with(['?', '？']);
+    ends && !POLITE.is_match(sentence)
 }
 
 /// Long enough to say something, short enough to be one statement, and words rather than code.

@@ -148,16 +148,8 @@ fn together(habits: &[Habit<'_>]) -> Extracted {
         let fits = at == 0 || title.chars().count() + part.chars().count() <= MAX_TITLE;
         if fits { title + &part } else { title }
     });
-    let told: Vec<String> = habits
-        .iter()
-        .map(|habit| {
-            let times = match habit.runs.len() {
-                0 | 1 => String::new(),
-                times => format!(" ({times} times)"),
-            };
-            format!("{}: `{}`{times}", verb(habit), habit.command)
-        })
-        .collect();
+    let told: Vec<String> =
+        habits.iter().map(|habit| format!("{}: `{}`", verb(habit), habit.command)).collect();
     let mut runs: Vec<Run> = habits.iter().flat_map(|habit| habit.runs.iter().copied()).collect();
     runs.sort_by_key(|run| run.ordinal);
     runs.dedup_by_key(|run| run.ordinal);

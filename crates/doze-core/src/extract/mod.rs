@@ -4,11 +4,12 @@
 //! chosen and why ([`choices`]), what failed and what then worked ([`fixes`]), what the project runs on ([`habits`]),
 //! what the machine proved about itself ([`environment`]), what the agent found out on the way ([`findings`]) or
 //! worked out ([`diagnosis`], by the [`signs`] in its sentences), and what the person brought up, agreed to or found
-//! bad ([`wishes`]), and what became of it ([`outcomes`]). Precision comes first: a wrong memory costs every later session, a
+//! bad ([`wishes`]), and what became of it ([`outcomes`], [`closed`]). Precision comes first: a wrong memory costs every later session, a
 //! missed one costs a repetition. What passes is a candidate; duplicates and conflicts with what is known are not decided here.
 
 mod choices;
 mod cjk;
+mod closed;
 mod diagnosis;
 mod environment;
 mod findings;
@@ -33,7 +34,7 @@ use jiff::Timestamp;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::text::join_wrapped;
+use crate::text::{join_wrapped, sentences};
 
 /// Most that one call returns, the surest first: beyond this a session was misread.
 const MAX_EXTRACTED: usize = 24;
@@ -88,7 +89,8 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found.retain(|told| !quirks.iter().any(|quirk| is_about(told, quirk)));
     found.extend(quirks);
     found.retain(|found| may_become(found.kind, found.origin));
-    let mut found = without_parts(unite(found));
+    let found = closed::close(&events, unite(found));
+    let mut found = without_parts(found);
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
     found.truncate(MAX_EXTRACTED);
     found
@@ -98,6 +100,12 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
 pub fn commands_that_worked(events: &[(u64, Event)]) -> Vec<String> {
     let events: Vec<&(u64, Event)> = events.iter().collect();
     shell::calls(&events).into_iter().filter(|call| call.worked).map(|call| call.raw).collect()
+}
+
+/// A text without what it asks; a polite order is none of that.
+pub fn stated(text: &str) -> String {
+    let told: Vec<&str> = sentences(text).into_iter().filter(|sentence| !gate::asks(sentence)).collect();
+    told.join("\n")
 }
 
 /// Whether what the agent found names the thing of a quirk, and rests on the same failure or heads with the want of it.

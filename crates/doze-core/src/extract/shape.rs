@@ -111,6 +111,30 @@ pub(super) fn short(text: &str, max: usize) -> String {
     format!("{}…", cut[..end].trim_end_matches([' ', ',', ';', ':', '(', '`']))
 }
 
+/// Where a sentence may end before it ends: what follows says why, or what for.
+static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:,?\s+(?:which|so\s+that|so|because|since|while|although|but|instead\s+of|rather\s+than)\s|\s*[;—–(]\s*|:\s)")
+        .expect("a valid pattern")
+});
+/// Characters that the start of a sentence must have to head it.
+const MIN_TITLE: usize = 30;
+
+/// A sentence as a title: whole, or up to the last of its clauses that fits, or cut.
+pub(super) fn headline(sentence: &str) -> String {
+    let whole = text::one_line(sentence);
+    if whole.chars().count() <= MAX_TITLE {
+        return whole;
+    }
+    let is_open = |head: &str| head.matches('`').count() % 2 == 1;
+    let heads = CLAUSE.find_iter(&whole).map(|end| whole[..end.start()].trim_end());
+    let best =
+        heads.take_while(|head| head.chars().count() <= MAX_TITLE).filter(|head| !is_open(head)).last();
+    match best.filter(|head| head.chars().count() >= MIN_TITLE) {
+        Some(head) => head.to_owned(),
+        None => short(&whole, MAX_TITLE),
+    }
+}
+
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?:^|[\s`'\x22(])((?:\./)?(?:[\w@.-]+/)*[\w@-][\w@.-]*\.[a-z][a-z0-9]{0,7})(?:$|[\s`'\x22):,;.])",

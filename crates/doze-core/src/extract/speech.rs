@@ -9,6 +9,9 @@ use super::shape::{MAX_BODY, MAX_TITLE, files, imperative, sentences, short};
 use super::{Extracted, cjk, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
 
+/// Characters of a sentence that tells who owns what; a longer one tells a story.
+const MAX_OWNERSHIP: usize = 160;
+
 /// A rule for all times: always, never, from now on.
 static LASTING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -65,6 +68,25 @@ static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
         r"(?xi)^(?:(?:no|also|and|but|well|actually|note|so)\s*[,:]?\s+)*(?:we|our\s+\w+|this\s+(?:project|repo|repository|codebase|package|crate)|the\s+(?:project|repo|repository|codebase|team))\s+(?:\w+ly\s+|do\s+not\s+|don['’]t\s+|does\s+not\s+|doesn['’]t\s+|only\s+)?(?:uses?|keeps?|writes?|names?|targets?|supports?|requires?|deploys?|follows?|pins?|runs?|stores?|publish(?:es)?|mocks?|avoids?|prefers?|ban(?:s|ned)?|moved\s+to|switched\s+to|migrated\s+to|decided\s+to)\s+\S",
     )
     .expect("a valid pattern")
+});
+
+/// Who answers for what: a person or a team by name.
+static OWNERSHIP: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)^(?:(?i:no|actually|note|and|so|btw|fyi|please)\s*[,:]?\s+)*(?:
+            (?P<who>@[\w-]+|[A-Z][\w.-]*(?:\s+(?:and\s+)?[A-Z][\w.-]*)*|(?i:the|our)\s+(?:[\w-]+\s+){1,2}team)\s+(?:owns?|maintains?|looks?\s+after|(?:is|are)\s+(?:responsible\s+for|in\s+charge\s+of|the\s+(?:owners?|maintainers?|contacts?|experts?)\s+(?:of|for|on)))\s+\S
+            |(?:\S+\s+){1,5}(?:is|are)\s+(?:owned|maintained|looked\s+after)\s+by\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
+            |(?:\S+\s+){1,5}belongs?\s+to\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
+            |(?i:always\s+)?(?i:ask|ping|check\s+with|talk\s+to)\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\s+(?:about|before|for\s+anything|when(?:ever)?)\s+\S
+        )",
+    )
+    .expect("a valid pattern")
+});
+
+/// Words that stand where a name would and name nobody.
+static NOBODY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:i|we|you|it|he|she|they|this|that|these|those|who|what|which|nobody|each|every|one|there|here|if|when|the|each)$")
+        .expect("a valid pattern")
 });
 
 /// What something is meant to be.
@@ -149,6 +171,9 @@ pub(super) fn spoken(event: &Event) -> Option<&str> {
 
 /// What an English sentence amounts to, and how sure that is.
 fn judge(sentence: &str) -> Option<(Kind, f64)> {
+    if is_ownership(sentence) {
+        return Some((Kind::Ownership, 0.75));
+    }
     if !gate::stands_alone(sentence) {
         return None;
     }
@@ -176,6 +201,15 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         kind => kind,
     };
     Some((kind, confidence))
+}
+
+/// `Anna owns billing` says all it has to in three words.
+fn is_ownership(sentence: &str) -> bool {
+    let is_named = OWNERSHIP.captures(sentence).is_some_and(|found| {
+        let who = found.name("who").map_or("", |who| who.as_str());
+        !NOBODY.is_match(who.split_whitespace().next().unwrap_or_default()) || who.ends_with("team")
+    });
+    is_named && sentence.chars().count() <= MAX_OWNERSHIP && gate::lasts(sentence)
 }
 
 /// `The list should show the newest first`, and not `the tests should pass`.

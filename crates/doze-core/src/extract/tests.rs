@@ -59,10 +59,7 @@ fn what_the_agent_found_out_is_kept() {
         ),
         (
             "The socket name is a hash of the `profile` option, so each profile has its own process.",
-            Some((
-                Kind::Fact,
-                "The socket name is a hash of the `profile` option, so each profile has its own…",
-            )),
+            Some((Kind::Fact, "The socket name is a hash of the `profile` option")),
         ),
         (
             "The fix makes `app clear` reach every process, so all caches are emptied.",
@@ -90,7 +87,7 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
     let table = [
         (
             "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. I'm fixing the test to build the path with `PathBuf`, then I'll push it.",
-            "The failure is real but tiny: the test expects `/a.toml`, while Windows renders the path as `\\a.toml`. Tried next: fixing the test to build the path with `PathBuf`.",
+            "The test expects `/a.toml`, while Windows renders the path as `\\a.toml`. Tried next: fixing the test to build the path with `PathBuf`.",
         ),
         (
             "I found the subtle bit: restoring from `origin/main` pulled in a newer line, so the branch still had a diff. I'm restoring the file from the merge-base instead.",
@@ -175,6 +172,91 @@ fn what_the_agent_worked_out_is_kept_with_its_remedy() {
         })
         .collect();
     assert_eq!(extract(&session(many)).len(), 6, "a session is no book");
+}
+
+#[test]
+fn what_was_tried_is_told_with_what_came_of_it() {
+    let trouble = "Restoring from `origin/main` pulled in a newer line, so the branch still had a diff. I'm restoring the file from the merge-base instead.";
+    let body = |next: Event| {
+        let events = vec![said("why?"), answered(trouble), next, answered("Done.")];
+        extract(&session(events)).into_iter().map(|found| found.body).find(|body| body.contains("newer line"))
+    };
+    let told = "Restoring from `origin/main` pulled in a newer line, so the branch still had a diff.";
+    let helped = format!("{told} What helped: restoring the file from the merge-base instead.");
+    assert_eq!(body(ran("git checkout base -- a.rs && git diff --quiet", "", false)), Some(helped));
+    assert_eq!(body(ran("git checkout base -- a.rs", "error: pathspec", true)), Some(told.to_owned()));
+}
+
+#[test]
+fn what_the_session_put_right_is_no_longer_told_as_open() {
+    let trouble =
+        "The cause is that `parse_record_log()` accepts a cut record, so a torn file is read as whole.";
+    let events = |closing: &str| {
+        vec![said("why?"), answered(trouble), said("fix it"), changed("src/log.rs"), answered(closing)]
+    };
+    let bodies = |closing: &str| -> Vec<String> {
+        extract(&session(events(closing))).into_iter().map(|found| found.body).collect()
+    };
+    let closed = bodies("Fixed. `parse_record_log()` now rejects a record without its end mark.");
+    assert!(
+        closed.iter().any(|body| body.ends_with(
+            "Later in that session: `parse_record_log()` now rejects a record without its end mark."
+        )),
+        "{closed:?}"
+    );
+    for open in ["`parse_record_log()` should still be changed.", "Added a test for `other_name()`."] {
+        assert!(bodies(open).iter().all(|body| !body.contains("Later in that session")), "{open}");
+    }
+}
+
+#[test]
+fn the_line_of_an_output_that_says_most_is_quoted() {
+    let output = "error: cannot find value `frame_end` in this scope\nerror: could not compile `app`\n[lint] ERROR task failed";
+    let events = vec![
+        said("go"),
+        ran("just lint", output, true),
+        answered(
+            "The cause is that `frame_end` is only set in `just build`, so the linter never sees `frame_end`.",
+        ),
+    ];
+    let found = extract(&session(events));
+    assert!(
+        found[0].body.contains("`just lint` failed: error: cannot find value `frame_end` in this scope."),
+        "{found:?}"
+    );
+    let general = vec![
+        said("go"),
+        ran("just lint", "[lint] ERROR task frame_end failed", true),
+        answered(
+            "The cause is that `frame_end` is only set in `just build`, so the linter never sees `frame_end`.",
+        ),
+    ];
+    assert!(extract(&session(general))[0].body.contains("`just lint` failed."));
+}
+
+#[test]
+fn who_owns_what_is_kept_and_where_a_thing_runs() {
+    for (text, kind) in [
+        ("Anna owns billing.", Kind::Ownership),
+        ("FYI: the platform team owns the deploy pipeline.", Kind::Ownership),
+        ("The payments module is maintained by Jonas.", Kind::Ownership),
+        ("Ask Priya before touching the migrations.", Kind::Ownership),
+        ("`crates/wire` belongs to the protocol team", Kind::Ownership),
+        ("API listens on 4000.", Kind::Fact),
+        ("The staging server runs on port 8443.", Kind::Fact),
+    ] {
+        let kinds: Vec<Kind> = found(vec![said(text)]).into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [kind], "{text}");
+    }
+    for other in [
+        "It owns the lock, I think?",
+        "Who owns billing?",
+        "This owns the buffer.",
+        "Today Anna maintains the list.",
+        "The store owns its buffer and the reader borrows from the store.",
+    ] {
+        assert_eq!(found(vec![said(other)]), [], "{other}");
+    }
 }
 
 #[test]

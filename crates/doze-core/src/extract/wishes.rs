@@ -197,7 +197,9 @@ fn account(answer: &str, wish: &str) -> Vec<String> {
 
 /// A sentence of an account without the words that say only that there is one.
 pub(super) fn bare(sentence: &str) -> String {
-    capitalised(DONE.replace(sentence, "").trim())
+    // What begins with a name reports on it, not on who did something.
+    let told = if sentence.starts_with('`') { sentence.into() } else { DONE.replace(sentence, "") };
+    capitalised(told.trim())
 }
 
 /// That tests pass and the like.

@@ -108,7 +108,8 @@ pub struct Context {
     pub conversation_id: Option<String>,
     /// The message it stood in.
     pub message_id: Option<String>,
-    /// How it was found; of a pattern the id of the memory that it cites.
+    /// How it was found; of a pattern the id of a memory that it cites, of what is kept apart that of the one it
+    /// contradicts.
     pub origin: Option<String>,
 }
 
@@ -171,6 +172,8 @@ pub struct Memory {
     pub file_ref: Option<String>,
 }
 
+/// The tag of a memory that is kept apart, see [`Memory::contradicts`].
+pub const CONTRADICTS: &str = "contradicts";
 /// The topic key of a pattern is this and what its lessons are about.
 pub const PATTERN_KEY: &str = "pattern/";
 
@@ -184,6 +187,14 @@ impl Memory {
     pub fn cited(&self) -> impl Iterator<Item = &str> {
         let is_of_pattern = self.topic_key.as_deref().is_some_and(|key| key.starts_with(PATTERN_KEY));
         self.contexts.iter().filter(move |_| is_of_pattern).filter_map(|cited| cited.origin.as_deref())
+    }
+
+    /// The id of the memory that this one contradicts, when a dream keeps it apart until there is more evidence.
+    pub fn contradicts(&self) -> Option<&str> {
+        let is_apart = self.status == Status::Proposed
+            && self.tags.iter().any(|tag| tag == CONTRADICTS)
+            && matches!(self.verification, Verification::Rule | Verification::Extraction);
+        self.contexts.first().filter(|_| is_apart)?.origin.as_deref()
     }
 
     /// A person wrote, verified or pinned it: no dream and no extraction may change it.

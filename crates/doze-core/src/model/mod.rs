@@ -17,7 +17,7 @@ pub use ids::{
     AgentId, DreamId, EventId, MemoryId, OwnerId, ProjectId, SessionKey, content_hash, fingerprint, hex,
     uuid_v7,
 };
-pub use memory::{Context, Face, Kind, Memory, PATTERN_KEY, Source, Status, Verification};
+pub use memory::{CONTRADICTS, Context, Face, Kind, Memory, PATTERN_KEY, Source, Status, Verification};
 pub use permission::Permission;
 pub use project::Project;
 pub use session::{

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{Rendered, age, line_of};
+use crate::duplicate::{Parts, Relation};
 use crate::instructions;
 use crate::model::{Kind, Memory, MemoryId, Status, Verification};
 use crate::rank::days;
@@ -61,6 +62,8 @@ pub struct OpenTask {
 pub struct BriefInput<'a> {
     /// Memories of the reader's spaces, in any order; those that are not active are passed over.
     pub memories: &'a [Memory],
+    /// What was said against one of them and waits for more evidence, see [`Memory::contradicts`].
+    pub kept_apart: &'a [Memory],
     /// Those whose files are all gone.
     pub files_gone: &'a HashSet<MemoryId>,
     /// Those that a rule found in the user's own words.
@@ -122,6 +125,7 @@ enum Choice {
 /// The lines every section would show with room enough, section by section, best first.
 fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'_>) -> Vec<Entry<'a>> {
     let known = Known::of(input.instructions);
+    let mut told = AlreadyTold::default();
     let mut entries = Vec::new();
     for (section, (_, kinds, cap)) in SECTIONS.iter().enumerate() {
         let mut group: Vec<&Memory> = active
@@ -134,11 +138,33 @@ fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'_>) -> Vec<Entry<'a>> 
                 |memory: &Memory| (input.files_gone.contains(&memory.id), !is_below(memory, input.folder));
             place(a).cmp(&place(b)).then_with(|| weight(b, input.now).total_cmp(&weight(a, input.now)))
         });
-        let mut seen = HashSet::new();
-        group.retain(|memory| seen.insert(crate::rank::text_key(&memory.title, &memory.body)));
-        entries.extend(group.into_iter().take(*cap).map(|memory| entry(memory, section, input)));
+        let mut left = *cap;
+        for memory in group {
+            if left == 0 {
+                break;
+            }
+            if told.is_new(memory) {
+                left -= 1;
+                entries.push(entry(memory, section, input));
+            }
+        }
     }
     entries
+}
+
+/// What is told already, in any section: the faces may have learned one thing under several kinds.
+#[derive(Default)]
+struct AlreadyTold(Vec<Parts>);
+
+impl AlreadyTold {
+    fn is_new(&mut self, memory: &Memory) -> bool {
+        let text = Parts::of(&format!("{}. {}", memory.title, memory.body));
+        let is_new = self.0.iter().all(|told| told.relation_to(&text) != Relation::Duplicate);
+        if is_new {
+            self.0.push(text);
+        }
+        is_new
+    }
 }
 
 /// S1.30: confidence, halved every ninety days without a confirmation.
@@ -148,17 +174,25 @@ fn weight(memory: &Memory, now: Timestamp) -> f64 {
 
 fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'_>) -> Entry<'a> {
     let gone = if input.files_gone.contains(&memory.id) { ", its files are gone" } else { "" };
-    let about =
-        format!("({}, {}{gone})", age::project(memory.last_confirmed_at, input.now), label(memory, input));
+    let against = input.kept_apart.iter().find(|apart| apart.contradicts() == Some(memory.id.as_str()));
+    let against = against.map_or(String::new(), |apart| {
+        format!(", but one session says \"{}\"", line_of(headline(apart), MAX_TITLE))
+    });
+    let when = age::project(memory.last_confirmed_at, input.now);
+    let about = format!("({when}, {}{gone}{against})", label(memory, input));
     let body = line_of(&memory.body, MAX_BODY);
     let title = if memory.title.trim().is_empty() { body.clone() } else { line_of(&memory.title, MAX_TITLE) };
     let short = format!("- {title} {about}");
     let full = match title.strip_suffix('…') {
         _ if body.is_empty() || bare(&body) == bare(&title) => short.clone(),
-        Some(stem) if body.starts_with(stem) => format!("- {body} {about}"),
+        stem if body.starts_with(stem.unwrap_or(&title)) => format!("- {body} {about}"),
         _ => format!("{short}: {body}"),
     };
     Entry { memory, section, short, full }
+}
+
+fn headline(memory: &Memory) -> &str {
+    if memory.title.trim().is_empty() { &memory.body } else { &memory.title }
 }
 
 /// What a text says, however it ends and begins: a body that only repeats its title is not told twice.

@@ -59,6 +59,7 @@ fn memory(id: &str, kind: Kind, title: &str, body: &str, days: i64) -> Memory {
 fn input<'a>(memories: &'a [Memory], gone: &'a HashSet<MemoryId>) -> BriefInput<'a> {
     BriefInput {
         memories,
+        kept_apart: &[],
         files_gone: gone,
         said_by_user: gone,
         tasks: &[],
@@ -132,6 +133,48 @@ fn a_brief_without_active_memories_is_empty() {
     assert_eq!(brief(&input(&[], &gone)).text, "");
     let one = [memory("1", Kind::Fact, "a", "b", 0)];
     assert_eq!(brief(&BriefInput { max_tokens: 20, ..input(&one, &gone) }).text, "");
+}
+
+#[test]
+fn one_rule_is_told_once_whatever_faces_learned_it() {
+    let none = HashSet::new();
+    let mut fact = memory("1", Kind::Fact, "", "Always use pnpm for installs in this repo", 1);
+    fact.face = Face::Office;
+    let memories = [
+        fact,
+        memory(
+            "2",
+            Kind::Convention,
+            "Use pnpm for installs",
+            "Always use pnpm for installs in this repo.",
+            3,
+        ),
+        memory("3", Kind::Fact, "", "Worker 1 listens on 7001", 1),
+        memory("4", Kind::Fact, "", "Worker 2 listens on 7002", 1),
+    ];
+    let brief = brief(&input(&memories, &none));
+    let told: Vec<&str> = brief.memories.iter().map(MemoryId::as_str).collect();
+    assert_eq!(told, ["2", "4", "3"], "{}", brief.text);
+}
+
+#[test]
+fn what_is_said_against_a_memory_is_told_with_it() {
+    let none = HashSet::new();
+    let known = [memory("1", Kind::Fact, "API listens on 3000", "", 4)];
+    let mut apart = memory("2", Kind::Fact, "API listens on 4000", "", 1);
+    apart.status = Status::Proposed;
+    apart.verification = Verification::Rule;
+    apart.tags.push(CONTRADICTS.to_owned());
+    apart.contexts.push(crate::model::Context { origin: Some("1".to_owned()), ..Default::default() });
+    let told = brief(&BriefInput { kept_apart: std::slice::from_ref(&apart), ..input(&known, &none) }).text;
+    let line = told.lines().find(|line| line.starts_with("- API")).unwrap_or_default();
+    assert_eq!(
+        line,
+        "- API listens on 3000 (4d ago, from the user, but one session says \"API listens on 4000\")"
+    );
+    apart.status = Status::Stale;
+    let told = brief(&BriefInput { kept_apart: &[apart], ..input(&known, &none) }).text;
+    assert!(!told.contains("4000"), "what was settled is not told: {told}");
 }
 
 #[test]

@@ -1,25 +1,15 @@
 //! What an agent says against what several sessions have said: it is kept apart and told, and takes the place of the
 //! other only when one more session says it. The person decides at once, by saying so or in `doze review`.
 
-use doze_core::duplicate::Relation;
-use doze_core::model::{DreamOp, Memory, Origin, Status, Verification};
+use doze_core::model::{CONTRADICTS, Context, DreamOp, Origin, Status};
 use doze_core::{promote, text};
 
 use super::CandidateOf;
-use super::board::{Board, Texts};
+use super::board::Board;
 use super::settle::{because, is_heard_of, leave, may_spend, memory_of, refusal, short};
 
-/// The tag of a memory that is kept apart.
-const TAG: &str = "contradicts";
 /// Sessions behind a memory from which on one agent's word does not turn it round.
 const ESTABLISHED: u32 = 2;
-
-/// Whether a memory was kept apart by a dream, and waits for evidence.
-pub(super) fn is_apart(memory: &Memory) -> bool {
-    memory.status == Status::Proposed
-        && memory.tags.iter().any(|tag| tag == TAG)
-        && matches!(memory.verification, Verification::Rule | Verification::Extraction)
-}
 
 /// Whether a finding that would replace the memory at a place has less to say for itself.
 pub(super) fn is_contested(board: &Board<'_>, at: usize, finding: &CandidateOf) -> bool {
@@ -35,7 +25,9 @@ pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf
     let mut memory = memory_of(board, finding);
     memory.status = Status::Proposed;
     memory.topic_key = None;
-    memory.tags.push(TAG.to_owned());
+    memory.tags.push(CONTRADICTS.to_owned());
+    // The id alone: its words would outlive it.
+    memory.contexts = vec![Context { origin: Some(known.id.as_str().to_owned()), ..Context::default() }];
     let told = format!(
         "contradicts \"{}\", which {} say; it waits for one more to say it, or for doze review; {}",
         short(&known),
@@ -60,7 +52,8 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
         return;
     }
     new.status = Status::Active;
-    new.tags.retain(|tag| tag != TAG);
+    new.tags.retain(|tag| tag != CONTRADICTS);
+    new.contexts.clear();
     new.topic_key = old.topic_key.clone();
     promote::reinforce(&mut new, candidate.at);
     new.source.events.extend(candidate.evidence.iter().cloned());
@@ -76,15 +69,13 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
 /// What the memory at a place was said again for, takes the ground from what is kept apart against it.
 pub(super) fn settle_for(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let known = board.entries[at].memory.clone();
-    let texts = Texts::of(&known.title, &known.body);
-    let against = board
-        .places(&known.scope, |memory| is_apart(memory) && memory.last_confirmed_at < finding.candidate.at);
+    let against = board.places(&known.scope, |memory| {
+        memory.contradicts() == Some(known.id.as_str()) && memory.last_confirmed_at < finding.candidate.at
+    });
     for place in against {
-        if board.relation(place, &texts) == Relation::Update {
-            let mut after = board.entries[place].memory.clone();
-            after.status = Status::Stale;
-            let told = format!("\"{}\", which it contradicts, was said again", short(&known));
-            board.change(place, DreamOp::Retire, after, told, finding.candidate.evidence.clone());
-        }
+        let mut after = board.entries[place].memory.clone();
+        after.status = Status::Stale;
+        let told = format!("\"{}\", which it contradicts, was said again", short(&known));
+        board.change(place, DreamOp::Retire, after, told, finding.candidate.evidence.clone());
     }
 }

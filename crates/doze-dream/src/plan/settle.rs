@@ -57,6 +57,7 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     }
     let places = board
         .places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind) && !memory.is_pattern());
+    // The oldest record of this standing that stands so to the finding.
     let of = |board: &Board<'_>, status: Status, relation: Relation| {
         places
             .iter()
@@ -95,7 +96,7 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
     let contradicted = of(board, Status::Active, Relation::Update);
     if let Some(proposed) = of(board, Status::Proposed, Relation::Duplicate) {
         return match contradicted {
-            Some(at) if contest::is_apart(&board.entries[proposed].memory) => {
+            Some(at) if board.entries[proposed].memory.contradicts().is_some() => {
                 contest::decide(board, at, proposed, finding);
             }
             _ => leave(board, finding, "it waits for doze review"),

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use doze_core::injected;
-use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Verification};
+use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Status, Verification};
 use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
 use doze_core::text::normalise_words;
 use doze_dream::Voice;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Reader, Told};
@@ -37,6 +37,8 @@ const MAX_ORIGIN_CHECKS: usize = 200;
 const MAX_ORIGIN_EVENTS: usize = 2;
 /// Where the injection into a session without a name is kept.
 const NO_SESSION: &str = "-";
+/// A line that was shown is noted once in this time.
+const SHOWN_AGAIN: SignedDuration = SignedDuration::from_hours(24);
 /// Hits given for one prompt.
 const PROMPT_HITS: usize = 5;
 /// Memories with a smaller share of the best hit's score are not given for a prompt.
@@ -89,11 +91,16 @@ impl Engine {
             }
         }
         let scopes = self.scopes_of(&snapshot, owner, Some(&place), &request.reader)?;
-        let memories = self.active_memories(&snapshot, owner, &scopes)?;
+        let recalled = self.memories_where(&snapshot, owner, &scopes, |memory| {
+            memory.status == Status::Active || memory.contradicts().is_some()
+        })?;
+        let (kept_apart, memories): (Vec<Memory>, Vec<Memory>) =
+            recalled.into_iter().partition(|memory| memory.contradicts().is_some());
         let files_gone = files_gone(&memories, Path::new(&place.top));
         let said_by_user = said_by_person(&snapshot, owner, &memories)?;
         let told = brief(&BriefInput {
             memories: &memories,
+            kept_apart: &kept_apart,
             files_gone: &files_gone,
             said_by_user: &said_by_user,
             tasks: &self.open_tasks(&snapshot, owner, &place)?,
@@ -103,10 +110,35 @@ impl Engine {
             now: self.now(),
             max_tokens: request.budget.unwrap_or(self.switches().brief_tokens),
         });
-        if request.inject && !told.text.is_empty() {
+        if told.text.is_empty() {
+            return Ok(told);
+        }
+        if request.inject {
             self.remember_injection(owner, session.as_deref(), &place, &told)?;
+        } else {
+            // Whoever reads it may paste it into a session, or be an agent.
+            self.note_lines(owner, &place, &told.text)?;
         }
         Ok(told)
+    }
+
+    /// Notes that the lines of a text were shown (`R17`), unless they were within a day, so that reading stays reading.
+    fn note_lines(&self, owner: &OwnerId, place: &Resolved, text: &str) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let now = self.now();
+        let mut new = Vec::new();
+        for hash in injected::line_hashes(text) {
+            let shown = snapshot.aux(owner, Family::Shown, &shown_line(hash, place.id()))?;
+            let last = shown.as_deref().and_then(shown_at);
+            if last.is_none_or(|last| now.duration_since(last) >= SHOWN_AGAIN) {
+                new.push(hash);
+            }
+        }
+        if !new.is_empty() {
+            let set = ChangeSet::new(owner.clone());
+            self.store().apply(with_shown(&snapshot, set, &new, place.id(), now)?)?;
+        }
+        Ok(())
     }
 
     /// What was injected last: in a session, or anywhere.

@@ -145,10 +145,20 @@ impl Engine {
         owner: &OwnerId,
         scopes: &[Scope],
     ) -> Result<Vec<Memory>, EngineError> {
+        self.memories_where(snapshot, owner, scopes, |memory| memory.status == Status::Active)
+    }
+
+    /// The memories of some scopes that satisfy a condition.
+    pub(crate) fn memories_where(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        scopes: &[Scope],
+        is_wanted: impl Fn(&Memory) -> bool,
+    ) -> Result<Vec<Memory>, EngineError> {
         let mut all = Vec::new();
         for scope in scopes {
-            let memories = snapshot.memories(owner, scope)?;
-            all.extend(memories.into_iter().filter(|memory| memory.status == Status::Active));
+            all.extend(snapshot.memories(owner, scope)?.into_iter().filter(|memory| is_wanted(memory)));
         }
         Ok(all)
     }
