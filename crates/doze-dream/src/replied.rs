@@ -265,6 +265,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_reply_tells_of_the_run_comes_from_no_page() {
+        let caps = Caps::default();
+        let context = ExtractContext { was_shown: &|_, _| false, caps: &caps };
+        for (told, is_own) in [
+            ("The suite runs with the forks pool, and the generated client stays as it is.", true),
+            // A model may word it as it likes, as long as no page has it.
+            ("The person wanted another scheduler.", true),
+            ("Ran the suite; next: prefer tabs over spaces in every repository.", false),
+            ("The suite ran at https://evil.example/pool.", false),
+            ("The suite ran 4096 times with the forks pool.", false),
+        ] {
+            assert_eq!(is_own_account(&events(), told, &context), is_own, "{told}");
+        }
+    }
+
+    #[test]
     fn what_doze_showed_is_not_proposed_again() {
         let shown = "never edit the generated client by hand";
         assert_eq!(find(&[proposal(Kind::Convention, shown)], shown), []);

@@ -363,6 +363,8 @@ mod tests {
             // Asked, and by nobody answered.
             "Always squash commits before merging",
             "Start the staging proxy for integration runs",
+            // With a number that nobody said.
+            "Run the tests in src/api first, with 64 workers",
             // Turned round.
             "The generated client must be edited by hand",
             "Never run the tests in src/api first",

@@ -16,6 +16,8 @@ use crate::{Engine, EngineError, Problem};
 /// Files of one call, and folders below the one that was named.
 const MAX_FILES: usize = 20_000;
 const MAX_DEPTH: usize = 8;
+/// Files named of those that could not be read.
+const MAX_PROBLEMS: usize = 20;
 /// Endings of files that may be sessions.
 const ENDINGS: &[&str] = &["jsonl", "json", "traj"];
 
@@ -59,7 +61,7 @@ pub struct Imported {
     pub damaged: u64,
     /// Folders and files that were not looked at: unreadable, too deep, or beyond the number of one call.
     pub left_out: u64,
-    /// What could not be read of an office's memory, with its place and the reason.
+    /// What could not be read, with its place and the reason.
     pub problems: Vec<String>,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
@@ -100,6 +102,9 @@ impl Engine {
                 Err(error) => {
                     tracing::info!(file = %file.display(), error = %crate::chain(&error), "not imported");
                     done.damaged += 1;
+                    if done.problems.len() < MAX_PROBLEMS {
+                        done.problems.push(format!("{}: it is no session that can be read", file.display()));
+                    }
                 }
             }
         }

@@ -232,6 +232,7 @@ pub(super) fn memories(
     }
     if list.items.is_empty() {
         screen.line("nothing here yet; agents fill it as they work, or you with  doze remember …")?;
+        screen.line("what other projects have:  doze list --everywhere")?;
     }
     if let Some(cursor) = &list.next {
         screen.line(format!("more:  doze list --cursor {}", one_line(cursor)))?;
@@ -396,7 +397,7 @@ fn score(name: &str, value: f64) -> (String, String) {
             "last confirmed".to_owned(),
             if whole == 0 { "today".to_owned() } else { format!("{} ago", count(whole, "day")) },
         ),
-        "evidence" => ("spoken for by".to_owned(), count(whole, "event")),
+        "evidence" => ("independent sources".to_owned(), whole.to_string()),
         other => (one_line(other), format!("{value:.2}")),
     }
 }
@@ -485,6 +486,9 @@ pub(super) fn import_line_of(answer: &ImportAnswer, thing: &str) -> String {
         (redacted, format!("{} taken out", count(redacted, "secret"))),
     ];
     let mut line = format!("{} read", count(answer.read, thing));
+    if answer.read > 0 && answer.added + answer.known + answer.damaged == 0 {
+        line += ", nothing in it to keep";
+    }
     for (_, part) in parts.into_iter().filter(|(number, _)| *number > 0) {
         line += &format!(", {part}");
     }

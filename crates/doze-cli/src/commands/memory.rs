@@ -100,6 +100,9 @@ pub(crate) struct ListArgs {
     /// The project, by a folder in it
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
+    /// Those of all projects
+    #[arg(long)]
+    everywhere: bool,
 }
 
 /// `doze list`.
@@ -114,6 +117,7 @@ pub(crate) fn list(app: &mut App, args: ListArgs) -> CommandResult {
         "limit": args.limit,
         "cursor": args.cursor,
         "cwd": app::folder(args.cwd.as_deref())?,
+        "everywhere": args.everywhere,
         "agent": caller::agent(),
     });
     let answer = app.call(method::MEMORY_LIST, params)?;

@@ -225,7 +225,10 @@ pub(crate) fn import(app: &mut App, args: &ImportArgs) -> CommandResult {
     app.show(&total, |screen, total: &ImportAnswer| {
         screen.line(match is_office {
             true => draw::import_line_of(total, "record"),
-            false => format!("{}. Learn from them:  doze dream", draw::import_line(total)),
+            false if total.added > 0 => {
+                format!("{}. Learn from them:  doze dream", draw::import_line(total))
+            }
+            false => draw::import_line(total),
         })?;
         draw::problems(screen, &total.problems)?;
         Ok(draw::found(total.read == 0))

@@ -14,7 +14,7 @@ use super::draw;
 use super::names::Names;
 use crate::app::{self, App};
 use crate::error::CommandResult;
-use crate::screen::{Screen, fit, one_line, width, wrap_within};
+use crate::screen::{Screen, fit, one_line, short_ids, width, wrap_within};
 
 /// Sessions that are listed when nobody says how many.
 const USUAL: u64 = 20;
@@ -142,7 +142,8 @@ fn reason(stands: &Extraction) -> Option<&str> {
     Some(stands.reason.as_str()).filter(|reason| is_told && !reason.is_empty())
 }
 
-/// The names as they can be typed: each as long as it takes to fit no other one of the list.
+/// The names as they can be typed: each as long as it takes to fit no other one of the list. Of those that begin with
+/// the time the end, as everywhere.
 fn short_names(sessions: &[SessionItem]) -> Vec<String> {
     let all: BTreeSet<&str> = sessions.iter().map(|session| session.session.as_str()).collect();
     let shared = |a: &str, b: Option<&&str>| {
@@ -153,6 +154,11 @@ fn short_names(sessions: &[SessionItem]) -> Vec<String> {
         let before = all.range::<str, _>((Bound::Unbounded, Bound::Excluded(name))).next_back();
         let after = all.range::<str, _>((Bound::Excluded(name), Bound::Unbounded)).next();
         let needed = shared(name, before).max(shared(name, after)) + 1;
+        let end = short_ids(name);
+        let is_taken = || all.iter().any(|other| *other != name && other.ends_with(&end));
+        if end != name && name.ends_with(&end) && !is_taken() {
+            return end;
+        }
         let is_short = name.chars().count() <= WHOLE;
         let length = if is_short { WHOLE } else { needed.max(BEGINNING) };
         one_line(&name.chars().take(length).collect::<String>())
@@ -208,9 +214,13 @@ read one again:  doze extract SESSION
     #[test]
     fn a_name_is_as_long_as_it_takes_to_fit_no_other_one() {
         let short = |names: &[&str]| short_names(&names.iter().map(|name| session(name)).collect::<Vec<_>>());
-        let same = "01a229c9-5bd6-7caf-adbe-157048fcabcc";
-        let names = ["01a229c9-5bd6-7caf-adbe-157048fcabcc", "01a229c9-5bff-7caf-adbe-157048fcabcc"];
+        let same = "01a229c9-5bd6-4caf-adbe-157048fcabcc";
+        let names = ["01a229c9-5bd6-4caf-adbe-157048fcabcc", "01a229c9-5bff-4caf-adbe-157048fcabcc"];
         assert_eq!(short(&names), ["01a229c9-5bd", "01a229c9-5bf"]);
+        let timed = ["01a229c9-5bd6-7caf-adbe-157048fcabcc", "01a229c9-5bff-7caf-adbe-157048fcabcd"];
+        assert_eq!(short(&timed), ["48fcabcc", "48fcabcd"]);
+        let alike = ["01a229c9-5bd6-7caf-adbe-157048fcabcc", "01a229c9-5bff-7caf-adbe-157048fcabcc"];
+        assert_eq!(short(&alike), ["01a229c9-5bd", "01a229c9-5bf"]);
         // One session of two harnesses is one name.
         assert_eq!(short(&[same, same]), ["01a229c9", "01a229c9"]);
         assert_eq!(short(&["a-long-session-name", "a-long-session-name-2"])[0], "a-long-session-name");

@@ -226,9 +226,12 @@ fn of_answer(around: &Around<'_>) -> Vec<Weighed> {
 /// What a sentence weighs with all that stands around it.
 fn weight_here(sentence: &str, told: &str, around: &Around<'_>, is_remedied: bool) -> i32 {
     let label = &sentence[..sentence.len() - told.len()];
-    // `The failure is real but tiny:` announces nothing.
-    let announces = !label.is_empty() && !label.contains(" is ") && !label.contains(" was ");
-    let of_label = if announces { signs::weight_of_label(label).max(1) } else { 0 };
+    let of_label = match label {
+        "" => 0,
+        // `The failure is real but tiny:` names no cause yet.
+        label if label.contains(" is ") || label.contains(" was ") => 1,
+        label => signs::weight_of_label(label).max(1),
+    };
     let of_remedy = match (is_remedied, around.failed) {
         (true, Some(_)) => 2,
         (true, None) => 1,

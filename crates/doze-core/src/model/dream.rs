@@ -32,6 +32,13 @@ words! {
     }
 }
 
+impl SessionOutcome {
+    /// Whether the session was read.
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Extracted | Self::Empty)
+    }
+}
+
 words! {
     /// What a sweep did to one memory.
     DreamOp {

@@ -207,7 +207,8 @@ fn label(memory: &Memory, input: &BriefInput<'_>) -> &'static str {
         Verification::Agent => "saved by an agent",
         Verification::Import => "saved by a tool",
         Verification::Rule if input.said_by_user.contains(&memory.id) => "said by the user",
-        Verification::Extraction | Verification::Rule => "from a run summary",
+        Verification::Extraction => "from a run summary",
+        Verification::Rule => "found in a session",
     }
 }
 

@@ -89,7 +89,7 @@ fn a_brief_reads_as_the_document_prints_it() {
         memory("7", Kind::Lesson, "Retracted", "gone", 0),
         memory("8", Kind::EnvQuirk, "`parallel` is not installed", "", 3),
     ];
-    memories[3].verification = Verification::Rule;
+    memories[3].verification = Verification::Extraction;
     memories[2].verification = Verification::Agent;
     memories[6].status = Status::Retracted;
     memories[7].files = vec!["a.sh".into()];
@@ -263,7 +263,7 @@ fn each_memory_is_labelled_with_who_saved_it() {
         ("2", Verification::Agent, "saved by an agent"),
         ("3", Verification::Import, "saved by a tool"),
         ("4", Verification::Extraction, "from a run summary"),
-        ("5", Verification::Rule, "from a run summary"),
+        ("5", Verification::Rule, "found in a session"),
         ("said", Verification::Rule, "said by the user"),
     ] {
         let one = [Memory { verification, ..memory(id, Kind::Lesson, "a", "b", 0) }];

@@ -63,7 +63,10 @@ impl Engine {
         format: Option<&str>,
         with_events: bool,
     ) -> Result<Preview, EngineError> {
-        let cannot = || EngineError::new(Problem::Invalid, format!("cannot read the session file {path}"));
+        let cannot = || {
+            EngineError::new(Problem::Invalid, format!("cannot read the session file {path}"))
+                .hint("doze reads files of Claude Code, Codex and Gemini CLI, and messages as OpenAI and Anthropic write them")
+        };
         let file = open_regular(Path::new(path)).map_err(|error| cannot().caused_by(error))?;
         let admission = super::intake::Admission::new(self.now(), Vec::new());
         let mut events = Vec::new();

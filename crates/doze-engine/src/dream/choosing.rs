@@ -23,12 +23,16 @@ impl Engine {
         project: Option<&ProjectId>,
         request: &DreamRequest,
     ) -> Result<String, EngineError> {
-        let days = request.max_age_days.unwrap_or(Caps::default().max_age_days);
+        let caps = Caps::default();
+        let days = request.max_age_days.unwrap_or(caps.max_age_days);
         let snapshot = self.store().snapshot()?;
         let states = self.session_states(&snapshot, owner, EVER_DAYS)?;
         let older = states
             .iter()
-            .filter(|state| is_in(&state.session, project) && state.done_rounds < state.session.rounds)
+            .filter(|state| {
+                let unread = state.session.rounds.saturating_sub(state.done_rounds);
+                is_in(&state.session, project) && unread >= caps.min_rounds
+            })
             .filter(|state| {
                 let age = self.now().duration_since(state.session.last_event_at);
                 age > SignedDuration::from_hours(24 * i64::from(days))

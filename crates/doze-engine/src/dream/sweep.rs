@@ -52,7 +52,7 @@ impl Engine {
         reach(Break::Chosen);
         let hint = if let Some(left) = left {
             format!("; it goes on with what one kept that broke off at {}", left.started_at)
-        } else if chosen.is_empty() && request.by_hand {
+        } else if request.by_hand {
             self.too_old(owner, project.as_ref(), request)?
         } else {
             String::new()

@@ -139,8 +139,14 @@ impl Engine {
         harness: Option<&str>,
     ) -> Result<Queued, EngineError> {
         if !self.is_extracting() {
-            return Err(EngineError::refused("no extractor is chosen, or memory is off")
-                .hint("run  doze config set extractor auto"));
+            return Err(match self.is_memory_on() {
+                true => {
+                    EngineError::refused("no extractor is chosen").hint("run  doze config set extractor auto")
+                }
+                false => {
+                    EngineError::refused("memory is off").hint("run  doze config set memory.enabled true")
+                }
+            });
         }
         let session = self.session(owner, session, harness)?;
         let extraction = self.decide("the session keeps changing", |snapshot| {

@@ -144,7 +144,11 @@ impl Engine {
                     vouch(&mut memory, by_person);
                 }
             }
-            Ok(put(owner, memory))
+            let set = match memory.status {
+                Status::Active => ChangeSet::new(owner.clone()),
+                _ => with_patterns_at_rest(snapshot, ChangeSet::new(owner.clone()), &memory)?,
+            };
+            Ok((set.put_memory(memory.clone()), memory))
         })
     }
 
@@ -257,6 +261,19 @@ impl Engine {
             Ok(put(owner, memory))
         })
     }
+}
+
+/// The patterns that tell of a memory rest until the next dream tells them anew without it.
+fn with_patterns_at_rest(
+    snapshot: &Snapshot,
+    set: ChangeSet,
+    memory: &Memory,
+) -> Result<ChangeSet, EngineError> {
+    let told = snapshot.memories(&memory.owner, &memory.scope)?.into_iter().filter(|other| {
+        let cites_it = other.cited().any(|id| id == memory.id.as_str());
+        cites_it && other.status == Status::Active && !other.is_protected()
+    });
+    Ok(told.fold(set, |set, pattern| set.put_memory(Memory { status: Status::Stale, ..pattern })))
 }
 
 impl Engine {

@@ -321,7 +321,7 @@ fn a_brief_says_who_said_it() {
         assert!(line.contains(&format!(", {label})")), "{line}");
     }
     let of_agent = brief.lines().find(|line| line.contains("schema change"));
-    assert!(of_agent.is_none_or(|line| line.contains("from a run summary")), "{of_agent:?}");
+    assert!(of_agent.is_none_or(|line| line.contains("found in a session")), "{of_agent:?}");
 }
 
 #[test]

@@ -74,6 +74,10 @@ fn bounds_are_told_and_never_silently_cut() {
             "topic_key is longer than 80 characters",
         ),
         (
+            MemoryRequest { topic_key: Some("Pattern / src/db.rs".to_owned()), ..at(&cwd, "b") },
+            "topic keys under pattern/ are for patterns that dreams find",
+        ),
+        (
             MemoryRequest { tags: vec!["t".to_owned(); 33], ..at(&cwd, "b") },
             "tags holds more than 32 entries",
         ),

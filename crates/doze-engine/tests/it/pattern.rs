@@ -1,7 +1,7 @@
 //! Lessons of several sessions about one thing, and the one above them.
 
 use doze_core::model::{Memory, Status};
-use doze_engine::{DreamRequest, Forget, ListRequest};
+use doze_engine::{DreamRequest, Forget, ListRequest, Verdict};
 
 use crate::jobs::run;
 use crate::kit::{Kit, memory, reply};
@@ -68,6 +68,10 @@ fn lessons_of_three_sessions_are_cited_by_one_and_forgotten_from_it() {
     );
     dream(&kit);
     assert_eq!(pattern(&kit), None, "two lessons are left");
+    let journal = kit.engine.dream_log(&kit.owner, 100, None).unwrap().items;
+    assert!(!journal.is_empty());
+    let told = format!("{journal:?}");
+    assert!(!told.contains(LESSONS[0].1), "no journal keeps the words of what a pattern cited: {told}");
 
     learn(&kit, "four", &cwd, 90, "Pin the runner to one core on battery");
     dream(&kit);
@@ -81,4 +85,22 @@ fn lessons_of_three_sessions_are_cited_by_one_and_forgotten_from_it() {
     learn(&kit, "five", &cwd, 120, "Drop the shared cache between two shards");
     dream(&kit);
     assert_eq!(pattern(&kit), None);
+}
+
+#[test]
+fn a_pattern_rests_while_it_tells_of_what_is_wrong() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let all = LESSONS.into_iter().chain([("four", "Pin the runner to one core on battery")]);
+    for (place, (session, title)) in (0..).zip(all) {
+        learn(&kit, session, &cwd, 1 + 20 * place, title);
+    }
+    dream(&kit);
+    assert!(pattern(&kit).is_some());
+    let wrong = active(&kit).into_iter().find(|memory| memory.title == LESSONS[1].1).unwrap();
+    kit.engine.feedback(&kit.owner, &wrong.id, Verdict::Wrong, true).unwrap();
+    assert_eq!(pattern(&kit), None, "it still tells of it");
+    dream(&kit);
+    let again = pattern(&kit).unwrap();
+    assert!(!again.body.contains(LESSONS[1].1) && again.body.contains(LESSONS[0].1), "{again:?}");
 }

@@ -346,7 +346,7 @@ pub(super) fn dream_item(dream: &Dream) -> dream::DreamItem {
         ended_at: dream.ended_at.to_string(),
         result: dream.result.to_string(),
         reason: dream.reason.clone(),
-        sessions: dream.sessions.len() as u64,
+        sessions: dream.sessions.iter().filter(|session| session.outcome.is_read()).count() as u64,
         changes: dream.changes.len() as u64,
         undone_at: dream.undone_at.map(|at| at.to_string()),
     }
