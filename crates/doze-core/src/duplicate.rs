@@ -3,6 +3,7 @@
 mod wording;
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -47,6 +48,9 @@ pub enum Relation {
 #[derive(Debug, Clone)]
 pub struct Parts {
     words: BTreeSet<String>,
+    /// The same as hashes in order, by which most pairs of texts are told apart without looking at a letter.
+    word_hashes: Box<[u64]>,
+    frame_hashes: Box<[u64]>,
     wording: Wording,
     /// The words left when details, polarity and fillers are taken out: what the text is about.
     frame: BTreeSet<String>,
@@ -59,8 +63,11 @@ pub struct Parts {
     polarity: BTreeSet<String>,
     /// The values that "not X", "instead of X" turn down.
     turned_down: BTreeSet<String>,
-    /// Whether a number names a thing (`issue 12`) and does not measure one.
-    numbers_name: bool,
+    /// Numbers that name a thing (`issue 12`, `worker 2`) and do not measure one, with the word before them.
+    numbered: BTreeSet<String>,
+    /// The number or identifier in what the sentence speaks of, where it says another one of that: `Stage 2` of
+    /// `Stage 2 takes 30 minutes`.
+    subject: Option<String>,
     /// Whether the identifiers stand where a sentence puts a value (`lives in X`), not what it is about.
     identifiers_last: bool,
 }
@@ -85,13 +92,15 @@ impl Parts {
             at = token.start() + word.len();
         }
         plain.push_str(&text[at..]);
+        let subject = (numbers.len() + identifiers.len() > 1).then(|| subject(&text)).flatten();
         let (polarity, turned_down) = polarity(&text);
         let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
-        let frame = normalise_words(&frame)
+        let frame: BTreeSet<String> = normalise_words(&frame)
             .into_iter()
             .filter(|word| !FILLERS.contains(&word.as_str()))
             .map(|word| without_plural(&word).to_owned())
             .collect();
+        let words = normalise_words(&text);
         // "Server A", "plan B": a letter of its own is a name.
         let letters =
             text.split_whitespace().skip(1).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -99,7 +108,9 @@ impl Parts {
             letters.filter(|word| word.len() == 1 && *word != "I" && word.starts_with(char::is_uppercase));
         identifiers.extend(letters.map(str::to_owned));
         Self {
-            words: normalise_words(&text),
+            word_hashes: hashes(&words),
+            frame_hashes: hashes(&frame),
+            words,
             wording: Wording::of(&text),
             frame,
             numbers,
@@ -107,9 +118,23 @@ impl Parts {
             names: names(&text),
             polarity,
             turned_down,
-            numbers_name: NAMING_NUMBER.is_match(&text),
+            numbered: NAMING_NUMBER
+                .find_iter(&text)
+                .map(|found| one_line(found.as_str()).to_lowercase())
+                .collect(),
+            subject,
             identifiers_last: VALUE_PLACE.is_match(&text),
         }
+    }
+
+    /// The S0.27 word set as hashes, in order.
+    pub fn word_hashes(&self) -> &[u64] {
+        &self.word_hashes
+    }
+
+    /// S0.28: whether the two have more than [`SAME_ABOVE`] of their words in common.
+    pub fn has_words_of(&self, other: &Self) -> bool {
+        is_alike(&self.word_hashes, &other.word_hashes)
     }
 
     /// The S0.27 word set.
@@ -129,6 +154,14 @@ impl Parts {
     ///   names.
     /// - Distinct: all else. In doubt both stand.
     pub fn relation_to(&self, newer: &Self) -> Relation {
+        // None of the rules below can hold.
+        if !self.has_words_of(newer)
+            && !is_alike(&self.frame_hashes, &newer.frame_hashes)
+            && newer.turned_down.is_empty()
+            && !self.wording.may_oppose(&newer.wording)
+        {
+            return Relation::Distinct;
+        }
         let identifiers_differ = self.identifiers != newer.identifiers;
         let numbers_differ = self.numbers != newer.numbers;
         let polarity_differs = self.polarity != newer.polarity;
@@ -136,7 +169,7 @@ impl Parts {
         if !(identifiers_differ || numbers_differ || polarity_differs || names_differ) {
             return match self.wording.difference(&newer.wording) {
                 Difference::Opposite => Relation::Update,
-                Difference::None if jaccard(&self.words, &newer.words) > SAME_ABOVE => Relation::Duplicate,
+                Difference::None if self.has_words_of(newer) => Relation::Duplicate,
                 Difference::None | Difference::Other => Relation::Distinct,
             };
         }
@@ -145,7 +178,7 @@ impl Parts {
         }
         let loses_detail =
             newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
-        let names_a_thing = numbers_differ && (self.numbers_name || newer.numbers_name);
+        let names_a_thing = self.numbered != newer.numbered || self.subject != newer.subject;
         let subject_differs = identifiers_differ && !(self.identifiers_last && newer.identifiers_last);
         // A text that only lost its "before X" is a torn line, not a new statement.
         let is_order = |item: &String| item.starts_with("before") || item.starts_with("after");
@@ -202,6 +235,32 @@ pub fn relation(older: &str, newer: &str) -> Relation {
     Parts::of(older).relation_to(&Parts::of(newer))
 }
 
+fn hashes(words: &BTreeSet<String>) -> Box<[u64]> {
+    let hash = |word: &String| {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut hashes: Vec<u64> = words.iter().map(hash).collect();
+    hashes.sort_unstable();
+    hashes.into()
+}
+
+/// [`jaccard`] above [`SAME_ABOVE`], of sets that are hashes in order; two empty ones are the same.
+pub fn is_alike(a: &[u64], b: &[u64]) -> bool {
+    if a.is_empty() && b.is_empty() {
+        return true;
+    }
+    let (mut at, mut common) = (0, 0);
+    for word in a {
+        while at < b.len() && b[at] < *word {
+            at += 1;
+        }
+        common += usize::from(b.get(at) == Some(word));
+    }
+    common as f64 / (a.len() + b.len() - common) as f64 > SAME_ABOVE
+}
+
 enum Detail {
     Number(String),
     Identifier(String),
@@ -210,12 +269,38 @@ enum Detail {
 /// Runs that may be a number, a version, an identifier or a path.
 static DETAIL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:[A-Za-z0-9_$@~./\\#%*:+-]+)"));
 
-/// A number names a thing: `#12`, `issue 12`.
+/// A number names a thing: `#12`, `issue 12`, `worker 2`.
 static NAMING_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)#\d|\b(?:issue|pr|bug|ticket|step|phase|chapter|line|error|task|round|milestone|rfc|cve|pull request|exit code|status)\s+#?\d",
-    )
+    regex(concat!(
+        r"(?i)#\d+|\b(?:issue|pr|bug|ticket|step|phase|stage|chapter|line|error|task|round|milestone|rfc|cve|pull request|",
+        r"exit code|status|worker|server|shard|replica|instance|agent|player|level|partition|slot|channel|thread|gpu|pod|",
+        r"cluster|zone|tier|sprint|host|machine|team|group|row|column|scene|variant|option)\s+#?\d+"
+    ))
 });
+
+/// The beginning of a sentence up to a number or an identifier behind one or two words, or a few characters of a script
+/// without spaces.
+static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^(?:(?:the|a|an|our|this|my)\s+)?([\p{L}-]+)(?:\s+[\p{L}-]+)?\s+[#`]?([a-z_-]*\d[\w.-]*)\b|",
+        r"^(\p{Han}{1,8})\s*(\d+)"
+    ))
+});
+
+/// Words of an order: what follows them is what to do, not what is spoken of.
+const ORDERS: &[&str] = &[
+    "use", "run", "set", "install", "upgrade", "update", "require", "requires", "needs", "need", "pin",
+    "keep", "wait", "allow", "limit", "uses", "using", "retry", "add", "bump", "target", "support",
+    "supports", "port",
+];
+
+/// What of a sentence's subject is a number or an identifier.
+fn subject(text: &str) -> Option<String> {
+    let found = SUBJECT.captures(text)?;
+    let word = found.get(1).or(found.get(3))?.as_str().to_lowercase();
+    let detail = found.get(2).or(found.get(4))?.as_str().to_lowercase();
+    (!ORDERS.contains(&word.as_str())).then_some(detail)
+}
 
 /// Words after which an identifier or path is a value.
 static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
@@ -502,6 +587,18 @@ mod tests {
                 "Run the whole integration test suite before pushing",
                 Duplicate,
             ),
+            ("Worker 1 listens on 7001", "Worker 2 listens on 7002", Distinct),
+            ("Worker 1 listens on 7001", "Worker 1 listens on 7003", Update),
+            ("Lane 1 takes 30 seconds to warm up", "Lane 2 takes 40 seconds to warm up", Distinct),
+            ("Lane 2 takes 30 seconds to warm up", "Lane 2 takes 40 seconds to warm up", Update),
+            (
+                "Service s0 listens on its port p0 at boot",
+                "Service s1 listens on its port p1 at boot",
+                Distinct,
+            ),
+            ("工作进程1监听7001端口", "工作进程2监听7002端口", Distinct),
+            ("Use Node 18 with pnpm 8 in this repo", "Use Node 20 with pnpm 9 in this repo", Update),
+            ("The database listens on port 5432", "The database listens on port 5433", Update),
             ("用户喜欢深色主题和大字体", "用户很喜欢深色主题和大字体", Duplicate),
         ];
         let wrong: Vec<_> = table
@@ -533,6 +630,13 @@ mod tests {
                 words.join(" ")
             };
             prop_assert_ne!(relation(&place(&a), &place(&b)), Duplicate);
+        }
+
+        #[test]
+        fn hashes_tell_what_the_words_tell(
+            a in "(alpha |bravo |charlie |delta |echo ){0,6}", b in "(alpha |bravo |charlie |delta |golf ){0,6}",
+        ) {
+            prop_assert_eq!(Parts::of(&a).has_words_of(&Parts::of(&b)), is_duplicate(&a, &b));
         }
 
         #[test]

@@ -158,7 +158,7 @@ impl Rule {
 /// Conditions and questions; the match behind them states nothing.
 static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:if|unless|whether|would|should|could|may|might|can|do|does|did|when(?:ever)?|in case|as|what(?:ever)?|anything|everything|how(?:ever)?|where(?:ver)?|which(?:ever)?|until|once|let me know)(?:\s+(?:ever|the|a))?\s*$|(?:如果|若|要是|是否)[^，,]{0,8}$",
+        r"(?i)\b(?:if|unless|whether|would|should|could|may|might|can|do|does|did|when(?:ever)?|in case|as|what(?:ever)?|anything|everything|how(?:ever)?|where(?:ver)?|which(?:ever)?|until|once|let me know)(?:\s+(?:ever|the|a))?\s*$|(?:如果|若|要是|是否)[^，,]{0,8}$|\b(?:если|когда|может\s+быть|хотите\s+ли|что)(?:\s+\w+)?\s*$",
     )
 });
 
@@ -197,6 +197,9 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             r"用户(?:更|比较|很|特别|明确|一直|也|还)*(?:喜欢|偏好|偏爱|希望|想要|要求|倾向于|不喜欢|讨厌|习惯)(?P<what>.+)",
         ),
         preference(r"(?P<what>ユーザー(?:は|が).+(?:好む|好み|好き|好んで|希望|望んで|望む|求め|嫌い).*)"),
+        preference(
+            r"(?i)\b(?:пользовател\w+|вы)\s+(?:(?:всегда|также|явно|очень)\s+)?(?:предпочита\w+|люб(?:ит|ите)|не\s+люб(?:ит|ите)|хо(?:чет|тите|тел\w*)|прос(?:ит|ите|ил\w*)|попросил\w*)\s+(?P<what>.+)",
+        ),
         preference(r"(?P<what>사용자(?:는|가|은).+(?:선호|좋아|원하|원한|원합|요청|싫어).*)"),
         // Workflow rules
         workflow(
@@ -212,12 +215,18 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         workflow(
             r"(?P<what>.*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후)(?:에)?.*(?:항상|반드시|꼭|절대|먼저|하세요|한다).*|.*(?:항상|반드시|꼭|절대).*(?:커밋|푸시|병합|머지|배포)(?:하기)?\s*(?:전|후).*)",
         ),
+        workflow(
+            r"(?i)(?P<what>.*\b(?:всегда|никогда|обязательно|не\s+забуд\w+|нужно|надо|нельзя)\b.*\b(?:перед|после|до)\s+(?:\w+\s+)?(?:коммит|пуш|мерж|слияни|депло|выкладк|релиз|публикаци)\w*.*|.*\b(?:перед|после|до)\s+(?:\w+\s+)?(?:коммит|пуш|мерж|слияни|депло|выкладк|релиз|публикаци)\w*.*\b(?:всегда|никогда|обязательно|нужно|надо|нельзя)\b.*)",
+        ),
         // Pre-existing errors and known issues
         lesson(
             r"(?i)\b(?:pre-?existing|known|long-?standing)\s+(?:\w+\s+)?(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|limitations?|flak\w*)\b|\b(?:errors?|issues?|failures?|warnings?|bugs?|problems?|conflicts?|tests?)\b.{0,60}\b(?:is|are|was|were)\s+(?:all\s+|already\s+)?(?:pre-?existing|known)\b|\b(?:already|was|were)\s+(?:failing|broken)\s+(?:before|on\s+main|on\s+master)\b",
         ),
         lesson(
             r"已知(?:的)?(?:问题|缺陷|错误|限制|bug)|(?:已有|原有|既有|之前就有|本来就有|早就存在)(?:的)?(?:错误|问题|失败|报错|警告)|既知の(?:問題|不具合|エラー|バグ)|既存の(?:エラー|問題|失敗|不具合)|알려진\s*(?:문제|이슈|버그|오류)|기존(?:의|에)?\s*(?:있던\s*)?(?:오류|에러|문제|실패)",
+        ),
+        lesson(
+            r"(?i)\bизвестн\w+\s+(?:проблем|ошибк|баг|ограничени)\w*|\b(?:ранее|уже|давно)\s+(?:существ\w+|имевш\w+)\s+(?:проблем|ошибк|баг)\w*|\bошибк\w+\s+(?:был\w*\s+)?(?:и\s+)?(?:раньше|до\s+этого)\b",
         ),
         // S0.26b
         codebase(
@@ -232,7 +241,13 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         codebase(
             r"(?P<what>(?:이|본|해당|우리)?\s*(?:프로젝트|저장소|코드베이스)(?:는|은|에서는|에서).+(?:사용|채택|기반|따르|씁니다|쓴다).*)",
         ),
+        codebase(
+            r"(?i)\b(?:этот|данный|наш|в\s+этом|в\s+нашем|в\s+данном)?\s*(?:проект|репозитори[йи]|кодовая\s+база)\w*\s+(?:(?:уже|также|сейчас)\s+)?(?:использу\w+|требует|основан\w*\s+на|следует|применя\w+)\s+(?P<what>.+)",
+        ),
         // Theme and token conventions
+        codebase(
+            r"(?:使用|采用|统一用|改用|只用|必须用|要用|使い|使う|使って|사용|[Ии]спольз).*?TERM_[A-Z*]|(?:^|[^A-Za-z0-9_])TERM_[A-Z*][A-Z_*]*.*(?:变量|令牌|主题|颜色|常量|トークン|変数|定数|テーマ|토큰|변수|상수|переменн|токен|цвет)",
+        ),
         codebase(
             r"(?i)\b(?:uses?|used|using|always|never|prefer|through|via|with|from)\b.*\bTERM_[A-Z*]|\bTERM_[A-Z*][A-Z_*]*.*\b(?:uses?|used|tokens?|constants?|instead|never|always|theme)\b",
         ),
@@ -354,6 +369,40 @@ mod tests {
                 "workflow_habit",
                 "コミットする前に必ずテストを実行する",
             ),
+            ("主题颜色使用 TERM_PRIMARY 变量", "codebase_pattern", "主题颜色使用 TERM_PRIMARY 变量"),
+            ("使用TERM_GREEN显示成功信息", "codebase_pattern", "使用TERM_GREEN显示成功信息"),
+            ("成功の文字には TERM_GREEN トークン", "codebase_pattern", "成功の文字には TERM_GREEN トークン"),
+            (
+                "项目已有错误：src/legacy.ts 类型不对",
+                "lesson_learned",
+                "项目已有错误：src/legacy.ts 类型不对",
+            ),
+            ("永远不要在提交之前跳过测试", "workflow_habit", "永远不要在提交之前跳过测试"),
+            (
+                "Пользователь предпочитает сплошные рамки пунктирным.",
+                "user_preference",
+                "Пользователь предпочитает сплошные рамки пунктирным",
+            ),
+            (
+                "Этот проект использует pnpm и рабочие пространства",
+                "codebase_pattern",
+                "Этот проект использует pnpm и рабочие пространства",
+            ),
+            (
+                "Всегда запускай линтер перед коммитом",
+                "workflow_habit",
+                "Всегда запускай линтер перед коммитом",
+            ),
+            (
+                "Есть известная проблема с наблюдателем файлов на macOS",
+                "lesson_learned",
+                "Есть известная проблема с наблюдателем файлов на macOS",
+            ),
+            (
+                "Важно: суммы хранятся в копейках, а не в рублях",
+                "lesson_learned",
+                "суммы хранятся в копейках, а не в рублях",
+            ),
             ("사용자는 다크 테마를 선호합니다", "user_preference", "사용자는 다크 테마를 선호합니다"),
             ("이 프로젝트는 pnpm을 사용합니다", "codebase_pattern", "이 프로젝트는 pnpm을 사용합니다"),
         ];
@@ -380,6 +429,7 @@ mod tests {
             "2026-11-25 10:00 [memory] From now on always run the tests before committing",
             "The brief says that from now on I must always run the tests before committing",
             "use solid",
+            "Если пользователь предпочитает сплошные рамки, спроси его",
             "Everything is done and the build is green again.",
             "<doze-memory note=\"x\">\n- Note: the shown fact must not be learned\n</doze-memory>",
         ];

@@ -15,6 +15,8 @@ pub const AXES: [&str; 5] = ["creativity", "visual", "interaction", "completenes
 pub const RATINGS: std::ops::RangeInclusive<f64> = 1.0..=5.0;
 /// Patterns, preferences and projects that are kept.
 pub const MAX_PATTERNS: usize = 20;
+/// The most flagged of them never make room for what is flagged for the first time, however much that is.
+const RECURRING: usize = 15;
 /// See [`MAX_PATTERNS`].
 pub const MAX_PREFERENCES: usize = 10;
 /// See [`MAX_PATTERNS`].
@@ -26,7 +28,11 @@ pub const MAX_TECH: usize = 100;
 /// Shortest and longest flagged issue, in characters; for the lower bound a CJK character counts twice.
 const ISSUE_CHARS: std::ops::RangeInclusive<usize> = 10..=200;
 
-static VERDICT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bverdict\W{1,8}(\w+)"));
+static VERDICT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bverdict(?:\W{1,8}|\s+(?:is|was|stays|remains):?\s+\W{0,4})(\w+)"));
+static VERDICT_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?im)^[\s>*_#-]{0,8}(?:final\s+)?verdict[*_]{0,2}(?:\s*[:：=-]|\s*$)\W{0,8}(\w+)")
+});
 static ISSUE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\s*\d{1,4}[.)、．）]\s*(.+)$"));
 static TECH: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?im)^[\s>*_#-]{0,8}tech[*_]{0,2}[ \t]*[:：][ \t*_]*(.+)$"));
@@ -75,11 +81,17 @@ pub struct Noted {
     pub added: u64,
     /// Entries that were known.
     pub known: u64,
+    /// New entries for which there was no room.
+    pub dropped: u64,
 }
 
-/// Whether a review failed: by the given verdict, or, where none is given, by the `VERDICT:` line of its text.
+/// Whether a review failed: by the given verdict, or, where none is given, by the last verdict of its text; what stands
+/// before it tells of earlier rounds or repeats what was asked for. A verdict at the beginning of a line comes before one
+/// that is only spoken of.
 pub fn is_fail(verdict: Option<&str>, text: &str) -> bool {
-    let told = |text: &str| VERDICT.captures(text).map(|found| found[1].to_owned());
+    let last =
+        |pattern: &Regex, text: &str| pattern.captures_iter(text).last().map(|found| found[1].to_owned());
+    let told = |text: &str| last(&VERDICT_LINE, text).or_else(|| last(&VERDICT, text));
     let word = match verdict.map(str::trim).filter(|word| !word.is_empty()) {
         Some(given) => told(given).unwrap_or_else(|| given.to_owned()),
         None => told(text).unwrap_or_default(),
@@ -110,10 +122,17 @@ pub fn key(issue: &str) -> String {
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// By what two names of technology are the same: lower case, with every sign, however they are spaced.
+pub fn tech_key(name: &str) -> String {
+    name.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 impl Learned {
-    /// Adds the issues of a failed review. A full list lets the least flagged go, never one that was just said.
+    /// Adds the issues of a failed review. A full list lets the least flagged go; what was just said stays as long as
+    /// that leaves the most flagged their places.
     pub fn flag(&mut self, issues: &[String], now: Timestamp) -> Noted {
         let mut noted = Noted::default();
+        let mut new = BTreeSet::new();
         for issue in issues {
             let same = key(issue);
             match self.review_patterns.iter_mut().find(|known| key(&known.pattern) == same) {
@@ -125,17 +144,19 @@ impl Learned {
                 None => {
                     let pattern = ReviewPattern { pattern: issue.clone(), count: 1, last_seen: now };
                     self.review_patterns.push(pattern);
-                    noted.added += 1;
+                    new.insert(same);
                 }
             }
         }
         self.bound_patterns(Some(now));
+        noted.count(&new, &self.review_patterns, |known| key(&known.pattern));
         noted
     }
 
     /// Adds approved technology; the spelling that came first stays.
     pub fn approve(&mut self, tech: &[String]) -> Noted {
         let mut noted = Noted::default();
+        let mut new = BTreeSet::new();
         for line in tech {
             let is_known =
                 self.tech_preferences.iter().any(|known| known.to_lowercase() == line.to_lowercase());
@@ -143,10 +164,11 @@ impl Learned {
                 noted.known += 1;
             } else {
                 self.tech_preferences.push(line.clone());
-                noted.added += 1;
+                new.insert(line.to_lowercase());
             }
         }
         keep_last(&mut self.tech_preferences, MAX_PREFERENCES);
+        noted.count(&new, &self.tech_preferences, |known| known.to_lowercase());
         noted
     }
 
@@ -157,54 +179,64 @@ impl Learned {
     }
 
     /// Takes in what another store learned; what is known already changes nothing, however often it comes. Its entries
-    /// count as older than ours. Answers what was new and what was known.
+    /// count as older than ours, and what there is no room for is told as dropped. Answers what was new and what was
+    /// known.
     pub fn absorb(&mut self, other: Self) -> Noted {
         let mut noted = Noted::default();
-        let mut note = |is_new: bool| *(if is_new { &mut noted.added } else { &mut noted.known }) += 1;
+        let mut new = BTreeSet::new();
         for theirs in other.review_patterns {
             let same = key(&theirs.pattern);
             let ours = self.review_patterns.iter_mut().find(|known| key(&known.pattern) == same);
-            note(ours.as_ref().is_none_or(|ours| ours.count < theirs.count));
             match ours {
                 Some(ours) => {
+                    *(if ours.count < theirs.count { &mut noted.added } else { &mut noted.known }) += 1;
                     ours.count = ours.count.max(theirs.count);
                     ours.last_seen = ours.last_seen.max(theirs.last_seen);
                 }
-                None => self.review_patterns.push(theirs),
+                None => {
+                    new.insert(same);
+                    self.review_patterns.push(theirs);
+                }
             }
         }
         self.bound_patterns(None);
+        noted.count(&new, &self.review_patterns, |known| key(&known.pattern));
         let mut tech: Vec<String> = Vec::new();
+        new.clear();
         for theirs in other.tech_preferences {
             let is_same = |known: &String| known.to_lowercase() == theirs.to_lowercase();
-            let is_new = !self.tech_preferences.iter().any(is_same) && !tech.iter().any(is_same);
-            note(is_new);
-            if is_new {
+            if self.tech_preferences.iter().any(is_same) || tech.iter().any(is_same) {
+                noted.known += 1;
+            } else {
+                new.insert(theirs.to_lowercase());
                 tech.push(theirs);
             }
         }
         self.tech_preferences.splice(0..0, tech);
         keep_last(&mut self.tech_preferences, MAX_PREFERENCES);
+        noted.count(&new, &self.tech_preferences, |known| known.to_lowercase());
+        let name = |known: &ProjectRecord| format!("{} {}", known.completed_at, known.summary);
+        new.clear();
         for theirs in other.projects {
-            let is_same = |known: &ProjectRecord| {
-                known.completed_at == theirs.completed_at && known.summary == theirs.summary
-            };
-            let is_new = !self.projects.iter().any(is_same);
-            note(is_new);
-            if is_new {
+            if self.projects.iter().any(|known| name(known) == name(&theirs)) {
+                noted.known += 1;
+            } else {
+                new.insert(name(&theirs));
                 self.projects.push(theirs);
             }
         }
         self.projects.sort_by_key(|project| project.completed_at);
         keep_last(&mut self.projects, MAX_PROJECTS);
+        noted.count(&new, &self.projects, name);
         noted
     }
 
-    /// Drops every entry that says this, by the rule of [`key`]. Answers how many.
+    /// Drops every entry that says this. Of sentences punctuation does not count, by the rule of [`key`]; of the name
+    /// of a technology every sign does (`C#` is not `C++`). Answers how many.
     pub fn forget(&mut self, text: &str) -> usize {
-        let (same, before) = (key(text), self.len());
+        let (same, name, before) = (key(text), tech_key(text), self.len());
         self.review_patterns.retain(|known| key(&known.pattern) != same);
-        self.tech_preferences.retain(|known| key(known) != same);
+        self.tech_preferences.retain(|known| tech_key(known) != name);
         self.projects.retain(|known| key(&known.summary) != same);
         before - self.len()
     }
@@ -219,15 +251,24 @@ impl Learned {
         self.len() == 0
     }
 
-    /// Keeps the most flagged: of equals the one flagged last, and what was flagged at `just` in any case.
+    /// Keeps the most flagged, of equals the one flagged last; in the last places what was flagged at `just`.
     fn bound_patterns(&mut self, just: Option<Timestamp>) {
-        self.review_patterns.sort_by_key(|known| {
-            let is_new = just == Some(known.last_seen);
-            (!is_new, std::cmp::Reverse(known.count), std::cmp::Reverse(known.last_seen))
-        });
+        let by_count =
+            |known: &ReviewPattern| (std::cmp::Reverse(known.count), std::cmp::Reverse(known.last_seen));
+        self.review_patterns.sort_by_key(by_count);
+        let last = RECURRING.min(self.review_patterns.len());
+        self.review_patterns[last..].sort_by_key(|known| just != Some(known.last_seen));
         self.review_patterns.truncate(MAX_PATTERNS);
-        self.review_patterns
-            .sort_by_key(|known| (std::cmp::Reverse(known.count), std::cmp::Reverse(known.last_seen)));
+        self.review_patterns.sort_by_key(by_count);
+    }
+}
+
+impl Noted {
+    /// Tells of new entries, by their names, which were kept.
+    fn count<T>(&mut self, new: &BTreeSet<String>, kept: &[T], name: impl Fn(&T) -> String) {
+        let added = kept.iter().filter(|entry| new.contains(&name(entry))).count();
+        self.added += added as u64;
+        self.dropped += (new.len() - added) as u64;
     }
 }
 
@@ -262,6 +303,14 @@ mod tests {
             (None, "VERDICT: PASS", false),
             (None, "It may fail later", false),
             (Some(""), "", false),
+            (None, "Earlier: VERDICT: PASS (round 1)\nNow VERDICT: FAIL\n1. x", true),
+            (None, "Earlier: VERDICT: FAIL (round 1)\nNow VERDICT: PASS\n1. x", false),
+            (None, "End with VERDICT: PASS or VERDICT: FAIL.\n1. x\nVERDICT: PASS", false),
+            (None, "End with VERDICT: FAIL or VERDICT: PASS.\n1. x\n**Final verdict:** FAIL", true),
+            (None, "The last time my verdict was FAIL, now\nVERDICT: PASS", false),
+            (None, "VERDICT: PASS\nThe last time my verdict was FAIL.", false),
+            (None, "# VERDICT\nFAIL\n1. x", true),
+            (None, "结论：不通过\nVERDICT：FAIL", true),
         ];
         for (verdict, text, expected) in table {
             assert_eq!(is_fail(verdict, text), expected, "{verdict:?} {text}");
@@ -293,11 +342,11 @@ mod tests {
     fn the_same_failure_is_counted_and_the_rarest_goes_first() {
         let mut learned = Learned::default();
         let noted = learned.flag(&texts(&["Missing error handling!"]), at(0));
-        assert_eq!(noted, Noted { added: 1, known: 0 });
+        assert_eq!(noted, Noted { added: 1, ..Noted::default() });
         let noted = learned.flag(&texts(&["missing error-handling"]), at(1));
         assert_eq!(noted.added, 1, "a hyphen is dropped, not made a blank");
         let noted = learned.flag(&texts(&["MISSING error handling"]), at(2));
-        assert_eq!(noted, Noted { added: 0, known: 1 });
+        assert_eq!(noted, Noted { known: 1, ..Noted::default() });
         assert_eq!(learned.review_patterns[0].count, 2);
         for n in 0..18 {
             learned.flag(&texts(&[&format!("another failure number {n}")]), at(3 + n));
@@ -311,12 +360,35 @@ mod tests {
     }
 
     #[test]
+    fn a_long_review_leaves_what_recurs_its_place_and_tells_what_it_added() {
+        let mut learned = Learned::default();
+        let many = |name: &str, n: usize| -> Vec<String> {
+            (0..n).map(|at| format!("{name} failure number {at}")).collect()
+        };
+        for minute in 0..3 {
+            learned.flag(&many("recurring", 18), at(minute));
+        }
+        let noted = learned.flag(&many("brand new", 30), at(9));
+        assert_eq!(noted, Noted { added: 5, known: 0, dropped: 25 });
+        let recurring = learned.review_patterns.iter().filter(|known| known.count == 3).count();
+        assert_eq!((learned.review_patterns.len(), recurring), (MAX_PATTERNS, 15));
+        let mut other = Learned::default();
+        other.review_patterns = (0..25)
+            .map(|n| ReviewPattern { pattern: format!("case {n} is missing"), count: n, last_seen: at(0) })
+            .collect();
+        other.tech_preferences = many("tech", 12);
+        let mut ours = Learned::default();
+        assert_eq!(ours.absorb(other.clone()), Noted { added: 30, known: 0, dropped: 7 });
+        assert_eq!(ours.absorb(other), Noted { added: 0, known: 30, dropped: 7 }, "however often");
+    }
+
+    #[test]
     fn ten_preferences_and_fifty_projects_are_kept() {
         let mut learned = Learned::default();
         for n in 0..12 {
             learned.approve(&[format!("Tech {n}")]);
         }
-        assert_eq!(learned.approve(&texts(&["tech 11"])), Noted { added: 0, known: 1 });
+        assert_eq!(learned.approve(&texts(&["tech 11"])), Noted { known: 1, ..Noted::default() });
         assert_eq!((learned.tech_preferences.len(), learned.tech_preferences[0].as_str()), (10, "Tech 2"));
         for n in 0..51 {
             learned.finish(project(&format!("Game {n}"), n));
@@ -342,14 +414,17 @@ mod tests {
         theirs.approve(&texts(&["Vite"]));
         theirs.finish(project("Game", 3));
         let mut ours = Learned::default();
-        assert_eq!(ours.absorb(theirs.clone()), Noted { added: 3, known: 0 });
+        assert_eq!(ours.absorb(theirs.clone()), Noted { added: 3, ..Noted::default() });
         assert_eq!(ours, theirs);
-        assert_eq!(ours.absorb(theirs.clone()), Noted { added: 0, known: 3 });
+        assert_eq!(ours.absorb(theirs.clone()), Noted { known: 3, ..Noted::default() });
         assert_eq!(ours, theirs);
         ours.approve(&texts(&["Svelte"]));
         theirs.approve(&texts(&["React"]));
         ours.absorb(theirs);
         assert_eq!(ours.tech_preferences, ["React", "Vite", "Svelte"]);
         assert_eq!((ours.forget("MISSING ERROR HANDLING"), ours.forget("game."), ours.len()), (1, 1, 3));
+        ours.approve(&texts(&["C", "C++", "C#", ".NET", "net"]));
+        assert_eq!((ours.forget("c#"), ours.forget(".Net"), ours.forget("Svelte!")), (1, 1, 0));
+        assert_eq!(ours.tech_preferences, ["React", "Vite", "Svelte", "C", "C++", "net"]);
     }
 }

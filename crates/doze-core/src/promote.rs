@@ -1,8 +1,11 @@
 //! What the office face keeps of what it finds: reinforce, add, evict, promote (S0.28–S0.36, `R5`–`R7`).
 
-use crate::duplicate::{Parts, Relation, SAME_ABOVE};
+use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
+
+use crate::duplicate::{Parts, Relation};
 use crate::model::{Memory, MemoryId, Origin, Scope, Status};
-use crate::text::{jaccard, normalise_words};
+use crate::text::jaccard;
 
 /// Facts an agent keeps in a project (S0.4).
 pub const AGENT_FACTS: usize = 50;
@@ -10,6 +13,49 @@ pub const AGENT_FACTS: usize = 50;
 pub const SHARED_FACTS: usize = 20;
 /// A fact seen this often is shared (S0.34). A new fact has been seen once.
 pub const PROMOTE_AT: u32 = 3;
+
+/// A memory that texts are compared with.
+pub trait Comparable {
+    /// The memory.
+    fn memory(&self) -> &Memory;
+    /// Its text taken apart.
+    fn parts(&self) -> Cow<'_, Parts>;
+}
+
+impl Comparable for Memory {
+    fn memory(&self) -> &Memory {
+        self
+    }
+
+    fn parts(&self) -> Cow<'_, Parts> {
+        Cow::Owned(Parts::of(text_of(self)))
+    }
+}
+
+/// A memory with its text taken apart, for whoever compares with it often.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// The memory. Its text stays as it is.
+    pub memory: Memory,
+    parts: Arc<Parts>,
+}
+
+impl Fact {
+    /// A memory beside its text, which was taken apart before.
+    pub fn new(memory: Memory, parts: Arc<Parts>) -> Self {
+        Self { memory, parts }
+    }
+}
+
+impl Comparable for Fact {
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn parts(&self) -> Cow<'_, Parts> {
+        Cow::Borrowed(self.parts.borrow())
+    }
+}
 
 /// A fact as it was just found.
 #[derive(Debug, Clone, Copy)]
@@ -57,11 +103,15 @@ pub enum Skipped {
 
 /// Decides on a fact that was found (S0.28, S0.29). `existing` are the facts of its agent in its project, `shown`
 /// tells which of them had been shown to the agent in this session.
-pub fn admit(existing: &[Memory], sighting: Sighting<'_>, shown: &dyn Fn(&MemoryId) -> bool) -> FactDecision {
+pub fn admit<K: Comparable>(
+    existing: &[K],
+    sighting: Sighting<'_>,
+    shown: &dyn Fn(&MemoryId) -> bool,
+) -> FactDecision {
     if sighting.origin == Origin::Injected {
         return FactDecision::Skip(Skipped::Echo);
     }
-    match closest(existing, sighting.text) {
+    match closest(existing, &Parts::of(sighting.text)) {
         Some((memory, Relation::Duplicate)) if shown(&memory.id) && !sighting.is_more_than_echo() => {
             FactDecision::Skip(Skipped::Echo)
         }
@@ -102,13 +152,13 @@ pub enum Promotion {
 
 /// Decides whether a fact of an agent is shared with its project (S0.34, S0.36): when it was seen often enough, or
 /// when another agent found it on its own. `shared` is the project's shared knowledge.
-pub fn promote(shared: &[Memory], fact: &Memory) -> Promotion {
+pub fn promote<K: Comparable>(shared: &[K], fact: &Memory) -> Promotion {
     let in_project = matches!(&fact.scope, Scope::Agent { project: Some(_), .. });
     let due = fact.reinforce_count >= PROMOTE_AT || finders(fact).len() >= 2;
     if !in_project || !due || fact.status != Status::Active {
         return Promotion::No;
     }
-    match closest(shared, text_of(fact)) {
+    match closest(shared, &Parts::of(text_of(fact))) {
         Some((memory, Relation::Duplicate)) => {
             let agents: Vec<String> =
                 finders(fact).into_iter().filter(|agent| !memory.confirmed_by.contains(agent)).collect();
@@ -130,8 +180,8 @@ pub fn promote(shared: &[Memory], fact: &Memory) -> Promotion {
 /// The shared or foreign memory that `agent` has just confirmed by finding the same on its own (S0.35): one that it
 /// is not yet among the confirmers of, and that had not been shown to it. `others` are the project's shared facts,
 /// or the facts of its other agents.
-pub fn cross_confirm<'a>(
-    others: &'a [Memory],
+pub fn cross_confirm<'a, K: Comparable>(
+    others: &'a [K],
     agent: &str,
     sighting: Sighting<'_>,
     shown: &dyn Fn(&MemoryId) -> bool,
@@ -139,10 +189,7 @@ pub fn cross_confirm<'a>(
     if matches!(sighting.origin, Origin::Injected | Origin::Web) {
         return None;
     }
-    // Of a large team's facts most say something else entirely, and their words alone tell that.
-    let words = normalise_words(sighting.text);
-    let alike = others.iter().filter(|other| jaccard(&normalise_words(text_of(other)), &words) > SAME_ABOVE);
-    let (memory, relation) = closest(alike, sighting.text)?;
+    let (memory, relation) = closest(others, &Parts::of(sighting.text))?;
     let independent = sighting.is_more_than_echo() || !shown(&memory.id);
     let new = !finders(memory).iter().any(|finder| finder == agent);
     (relation == Relation::Duplicate && independent && new).then_some(memory)
@@ -176,17 +223,16 @@ fn finders(fact: &Memory) -> Vec<String> {
     finders
 }
 
-/// The active memory that says the same, or else the one that `text` would replace; the most similar of them.
-fn closest<'a>(memories: impl IntoIterator<Item = &'a Memory>, text: &str) -> Option<(&'a Memory, Relation)> {
-    let newer = Parts::of(text);
+/// The active memory that says the same, or else the one that a newer text would replace; the most similar of them.
+fn closest<'a, K: Comparable>(memories: &'a [K], newer: &Parts) -> Option<(&'a Memory, Relation)> {
     memories
-        .into_iter()
-        .filter(|memory| memory.status == Status::Active)
-        .filter_map(|memory| {
-            let older = Parts::of(text_of(memory));
-            let relation = older.relation_to(&newer);
-            let similarity = jaccard(older.words(), newer.words());
-            (relation != Relation::Distinct).then_some((memory, relation, similarity))
+        .iter()
+        .filter(|known| known.memory().status == Status::Active)
+        .filter_map(|known| {
+            let older = known.parts();
+            let relation = older.relation_to(newer);
+            (relation != Relation::Distinct)
+                .then(|| (known.memory(), relation, jaccard(older.words(), newer.words())))
         })
         .max_by(|(a, a_relation, a_similarity), (b, b_relation, b_similarity)| {
             let rank = |relation: &Relation| u8::from(*relation == Relation::Duplicate);
@@ -205,8 +251,9 @@ pub fn text_of(memory: &Memory) -> &str {
 }
 
 /// Who goes first when a store is full: the least reinforced, of those the one not seen for longest (`R6`). Never one that only a person may change.
-fn make_room(memories: &[Memory], cap: usize) -> FactDecision {
-    let active: Vec<&Memory> = memories.iter().filter(|memory| memory.status == Status::Active).collect();
+fn make_room<K: Comparable>(memories: &[K], cap: usize) -> FactDecision {
+    let memories = memories.iter().map(Comparable::memory);
+    let active: Vec<&Memory> = memories.filter(|memory| memory.status == Status::Active).collect();
     if active.len() < cap {
         return FactDecision::Add { evict: None };
     }
@@ -340,10 +387,10 @@ mod tests {
     #[test]
     fn the_third_sighting_shares_a_fact() {
         let mut due = fact("1", FACT, "a", 2, 0);
-        assert_eq!(promote(&[], &due), Promotion::No);
+        assert_eq!(promote::<Memory>(&[], &due), Promotion::No);
         reinforce(&mut due, Timestamp::UNIX_EPOCH + 9.minutes());
         assert_eq!((due.reinforce_count, due.last_confirmed_at), (3, Timestamp::UNIX_EPOCH + 9.minutes()));
-        assert_eq!(promote(&[], &due), Promotion::Add { evict: None });
+        assert_eq!(promote::<Memory>(&[], &due), Promotion::Add { evict: None });
         let mut shared = many(SHARED_FACTS);
         assert_eq!(promote(&shared, &due), Promotion::Add { evict: Some("m00".into()) });
         shared[3] = fact("s", SAME, "b", 3, 0);
@@ -352,7 +399,7 @@ mod tests {
         shared[3].confirmed_by.push("a".into());
         assert_eq!(promote(&shared, &due), Promotion::No);
         due.scope = Scope::Agent { project: None, agent: "a".into() };
-        assert_eq!(promote(&[], &due), Promotion::No);
+        assert_eq!(promote::<Memory>(&[], &due), Promotion::No);
     }
 
     #[test]
@@ -368,6 +415,6 @@ mod tests {
         assert!(cross_confirm(&facts, "b", said(SAME, Origin::Web), &|_| false).is_none());
         assert!(confirm(&mut facts[0], &["b".into()], Timestamp::UNIX_EPOCH));
         assert!(!confirm(&mut facts[0], &["b".into()], Timestamp::UNIX_EPOCH));
-        assert_eq!(promote(&[], &facts[0]), Promotion::Add { evict: None });
+        assert_eq!(promote::<Memory>(&[], &facts[0]), Promotion::Add { evict: None });
     }
 }

@@ -22,7 +22,13 @@ pub(super) enum Difference {
 /// The words of a text in their order, inflections and a few synonyms made alike. Unlike the S0.27 set it has short
 /// words, too: `eu` and `us`, `ui`, `go`. Scripts without spaces give single characters.
 #[derive(Debug, Clone)]
-pub(super) struct Wording(Vec<String>);
+pub(super) struct Wording {
+    words: Vec<String>,
+    /// Those that carry meaning, as hashes in order.
+    content: Box<[u64]>,
+    /// Some of them contradict others when said of the same thing.
+    has_rivals: bool,
+}
 
 impl Wording {
     pub(super) fn of(text: &str) -> Self {
@@ -49,27 +55,40 @@ impl Wording {
             }
         }
         take(&mut word);
-        Self(words)
+        let has_rivals = words.iter().any(|word| RIVAL_STEMS.contains(word.as_str()));
+        let content: BTreeSet<String> =
+            words.iter().filter(|word| !is_function_word(word)).cloned().collect();
+        Self { content: super::hashes(&content), words, has_rivals }
+    }
+
+    /// Whether one could contradict the other by a single word.
+    pub(super) fn may_oppose(&self, other: &Self) -> bool {
+        self.has_rivals && other.has_rivals
     }
 
     /// How the two differ; the same whichever is asked.
     pub(super) fn difference(&self, other: &Self) -> Difference {
+        let has_own =
+            |a: &Self, b: &Self| a.content.iter().any(|word| b.content.binary_search(word).is_err());
+        if !self.may_oppose(other) && has_own(self, other) && has_own(other, self) {
+            return Difference::Other;
+        }
         let mut places: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
-        for (at, word) in other.0.iter().enumerate() {
+        for (at, word) in other.words.iter().enumerate() {
             places.entry(word).or_default().push_back(at);
         }
         let elsewhere: BTreeSet<&str> = places.keys().copied().collect();
         let mut mine = Vec::new();
         // For each common word, in our order, its place in the other text.
         let mut order = Vec::new();
-        for word in &self.0 {
+        for word in &self.words {
             match places.get_mut(word.as_str()) {
                 Some(left) => order.extend(left.pop_front()),
                 None => mine.push(word.as_str()),
             }
         }
-        let own: BTreeSet<&str> = self.0.iter().map(String::as_str).collect();
-        let theirs = other.0.iter().map(String::as_str).filter(|word| !own.contains(word));
+        let own: BTreeSet<&str> = self.words.iter().map(String::as_str).collect();
+        let theirs = other.words.iter().map(String::as_str).filter(|word| !own.contains(word));
         let (mine, theirs): (BTreeSet<&str>, BTreeSet<&str>) = (mine.into_iter().collect(), theirs.collect());
         let mine: Vec<&str> = mine.into_iter().filter(|word| !elsewhere.contains(word)).collect();
         let apart = |groups| mine.iter().any(|a| theirs.iter().any(|b| are_apart(groups, a, b)));
@@ -161,6 +180,9 @@ const RIVALS: &[&[&str]] = &[
     &["merge", "rebase", "squash"],
     &["npm", "pnpm", "yarn", "bun"],
 ];
+
+static RIVAL_STEMS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| RIVALS.iter().flat_map(|group| group.iter()).map(|word| known_as(stem(word))).collect());
 
 /// Function words of which one turns round what the other says.
 const DIRECTIONS: &[&[&str]] = &[

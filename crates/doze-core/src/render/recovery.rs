@@ -17,6 +17,10 @@ pub const LAST_LINE: &str =
 const MAX_TOKENS: usize = 190;
 /// Tokens of one bullet's text, so that a long one leaves room for the others.
 const MAX_FIELD_TOKENS: usize = 75;
+/// The parts of the room that a bullet may take, and the least tokens of one part when everything is long.
+const LARGE: usize = 2;
+const SMALL: usize = 1;
+const LEAST_LEVEL: usize = 4;
 /// Items of a list that are shown; the rest is counted.
 const MAX_ITEMS: usize = 5;
 /// Bounds of the old raw form (S0.7).
@@ -244,36 +248,39 @@ impl Recovery {
         }
     }
 
-    /// The bullets in the order of the document, what it does not know after them. Room is given in the order of
-    /// importance, so that a long list of decisions cannot push out the task.
+    /// The bullets in the order of the document, what it does not know after them. All of them share the room, the task
+    /// and what was done with a larger part; none is left out for want of it.
     fn structured_bullets(&self) -> Vec<String> {
         let status = match self.status {
             Some(WorkStatus::Running) => "in progress",
             Some(other) => other.as_str(),
             None => "",
         };
-        let mut parts = [
-            (0, bullet("Task", &self.task)),
-            (1, bullet("What you did", &self.what)),
-            (5, list_bullet("Files changed", &self.files_changed, ", ")),
-            (6, list_bullet("Commits", &self.commits, ", ")),
-            (4, list_bullet("Decisions", &self.decisions, "; ")),
-            (2, list_bullet("Unfinished", &self.unfinished, "; ")),
-            (3, list_bullet("Next steps", &self.next_steps, "; ")),
-            (7, bullet("Last activity", &self.last_activity)),
-            (8, bullet("Status", status)),
-            (9, bullet("Phase", &self.phase)),
-            (10, bullet("Working directory", &self.cwd)),
-        ]
-        .into_iter()
-        .enumerate()
-        .filter_map(|(place, (rank, text))| text.map(|text| (rank, place, text)))
-        .collect::<Vec<_>>();
-        parts.sort_unstable_by_key(|(rank, ..)| *rank);
-        let mut room = Room::new(MAX_TOKENS, usize::MAX);
-        parts.retain(|(_, _, text)| room.take(text, 1));
-        parts.sort_unstable_by_key(|(_, place, _)| *place);
-        parts.into_iter().map(|(_, _, text)| text).collect()
+        let parts = [
+            (LARGE, Part::Text("Task", &self.task)),
+            (LARGE, Part::Text("What you did", &self.what)),
+            (SMALL, Part::List("Files changed", &self.files_changed, ", ")),
+            (SMALL, Part::List("Commits", &self.commits, ", ")),
+            (SMALL, Part::List("Decisions", &self.decisions, "; ")),
+            (SMALL, Part::List("Unfinished", &self.unfinished, "; ")),
+            (SMALL, Part::List("Next steps", &self.next_steps, "; ")),
+            (SMALL, Part::Text("Last activity", &self.last_activity)),
+            (SMALL, Part::Text("Status", status)),
+            (SMALL, Part::Text("Phase", &self.phase)),
+            (SMALL, Part::Text("Working directory", &self.cwd)),
+        ];
+        let written = |level: usize| -> Vec<String> {
+            let bullet =
+                |(share, part): &(usize, Part<'_>)| part.bullet((share * level).min(MAX_FIELD_TOKENS));
+            parts.iter().filter_map(bullet).collect()
+        };
+        // As much of everything as fits: what is short stays whole, what is long is cut alike.
+        let levels = (LEAST_LEVEL..=MAX_FIELD_TOKENS).rev();
+        let mut fitting = levels.map(written).filter(|bullets| {
+            let mut room = Room::new(MAX_TOKENS, usize::MAX);
+            bullets.iter().all(|bullet| room.take(bullet, 1))
+        });
+        fitting.next().unwrap_or_else(|| written(LEAST_LEVEL))
     }
 
     fn legacy_bullets(&self) -> Vec<String> {
@@ -306,21 +313,37 @@ impl Recovery {
     }
 }
 
-fn bullet(name: &str, text: &str) -> Option<String> {
-    let text = cut(&line(text), MAX_FIELD_TOKENS);
-    (!text.is_empty()).then(|| format!("- {name}: {text}"))
+/// A part of the text: one value, or a list with what stands between its items.
+enum Part<'a> {
+    Text(&'static str, &'a str),
+    List(&'static str, &'a [String], &'static str),
+}
+
+impl Part<'_> {
+    /// Its line, its words within so many tokens; none for an empty part.
+    fn bullet(&self, max: usize) -> Option<String> {
+        match self {
+            Self::Text(name, text) => {
+                let text = cut(&line(text), max);
+                (!text.is_empty()).then(|| format!("- {name}: {text}"))
+            }
+            Self::List(name, items, separator) => {
+                Some(format!("- {name}: {}", listed(items, separator, max)?))
+            }
+        }
+    }
 }
 
 /// Whole items as far as they fit, then how many are missing; the first one is cut rather than left out.
-fn list_bullet(name: &str, items: &[String], separator: &str) -> Option<String> {
+fn listed(items: &[String], separator: &str, max: usize) -> Option<String> {
     let items: Vec<String> = items.iter().map(|item| line(item)).filter(|item| !item.is_empty()).collect();
-    let mut room = Room::new(MAX_FIELD_TOKENS, usize::MAX);
+    let mut room = Room::new(max, usize::MAX);
     let mut shown: Vec<String> =
         items.iter().take(MAX_ITEMS).take_while(|item| room.take(item, separator.len())).cloned().collect();
     if shown.is_empty() {
-        shown.push(cut(items.first()?, MAX_FIELD_TOKENS));
+        shown.push(cut(items.first()?, max));
     }
     let missing = items.len() - shown.len();
     let more = if missing == 0 { String::new() } else { format!(" (+{missing} more)") };
-    Some(format!("- {name}: {}{more}", shown.join(separator)))
+    Some(format!("{}{more}", shown.join(separator)))
 }

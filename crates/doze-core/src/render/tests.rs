@@ -462,6 +462,13 @@ fn a_recovery_stays_small_and_keeps_the_task() {
             && text.text.ends_with(LAST_LINE)
             && text.text.contains("- Task: so much")
     );
+    for part in ["What you did: so", "Files changed: a/b", "Commits: ad8", "Decisions: so", "Unfinished: so"]
+    {
+        assert!(text.text.contains(part), "{part} is cut, not left out\n{}", text.text);
+    }
+    for more in ["(+4 more)", "(+2 more)"] {
+        assert!(text.text.contains(more), "{more}\n{}", text.text);
+    }
 }
 
 fn fact(id: &str, category: &str, body: &str, count: u32) -> Memory {
@@ -673,33 +680,43 @@ fn a_roster_has_the_documents_lines() {
             what: what.into(),
             commit: commit.map(str::to_owned),
             at: now() - SignedDuration::from_mins(minutes),
+            outcome: if name == "Alex 1" { Outcome::Failed } else { Outcome::Success },
         }),
     };
     let mut agents = [
         RosterAgent { name: "Alex 4".into(), last: None },
         alex("Alex 2", "Optimized MultiPaneView pagination UI", Some("ad8ed51"), 10),
         alex("Alex 3", "Analyzed OpenViking and Mem0 for memory redesign", None, 0),
+        alex("Alex 1", "Tried to upgrade the bundler", Some("beefcafe"), 90),
     ];
-    insta::assert_snapshot!(roster(&mut agents, now()).text, @r#"
+    insta::assert_snapshot!(roster(&mut agents, 0, now()).text, @r#"
     [Alex 3] Last: "Analyzed OpenViking and Mem0 for memory redesign" — just now
     [Alex 2] Last: "Optimized MultiPaneView pagination UI" (commit ad8ed51) — 10 min ago
+    [Alex 1] Last: "Tried to upgrade the bundler" (commit beefcafe) — failed, 1h ago
     [Alex 4] idle (no recent activity)
     "#);
     assert_eq!(l0(None, now()), "idle (no recent activity)");
+    assert!(roster(&mut agents, 3, now()).text.ends_with("\n(+3 more agents)"), "none is left out unsaid");
     let wordy = RosterAgent {
         name: "A".into(),
-        last: Some(LastSession { what: "long ".repeat(80), commit: None, at: now() }),
+        last: Some(LastSession {
+            what: "long ".repeat(80),
+            commit: None,
+            at: now(),
+            outcome: Outcome::Interrupted,
+        }),
     };
-    assert!(roster(&mut [wordy], now()).tokens <= 60);
+    assert!(roster(&mut [wordy], 0, now()).tokens <= 60);
     let chinese = RosterAgent {
         name: "亚历克斯".into(),
         last: Some(LastSession {
             what: "优化翻页按钮".repeat(30),
             commit: Some("ad8ed51".into()),
             at: now(),
+            outcome: Outcome::Success,
         }),
     };
-    assert!(roster(&mut [chinese], now()).tokens <= 60);
+    assert!(roster(&mut [chinese], 0, now()).tokens <= 60);
 }
 
 proptest! {
