@@ -69,14 +69,14 @@ pub use memory::{
 pub use office::{Exported, NotedLearning, ProjectRequest};
 pub use project::{ProjectCard, Resolved};
 pub use recall::{
-    BriefRequest, ContextAnswer, ContextRequest, Hit, Reader, RecoverRequest, Recovered, SearchAnswer,
-    SearchRequest, SemanticState, Told,
+    BriefRequest, ContextAnswer, ContextRequest, Hit, Reader, RecoverRequest, Recovered, Roster,
+    SearchAnswer, SearchRequest, SemanticState, Told,
 };
 pub use status::{ExtractionStatus, Status};
 pub use switches::Silence;
 pub use task::{Task, TaskContext, TaskRequest, TaskStatus};
 pub use upkeep::{Backup, EventItem, EventPage, Extraction};
-pub use work::WorkRequest;
+pub use work::{WorkRequest, WorkTold};
 pub use workspace::Workspace;
 
 /// How often an operation starts over because somebody else changed what it had read.
@@ -170,7 +170,7 @@ struct Inner {
     environment: Arc<dyn Environment>,
     store: Store,
     folders: project::Cache,
-    fellows: commit::FellowCache,
+    known_facts: commit::KnownFacts,
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
@@ -221,7 +221,7 @@ impl Engine {
             environment,
             store,
             folders: project::Cache::default(),
-            fellows: commit::FellowCache::default(),
+            known_facts: commit::KnownFacts::default(),
             index,
             dreaming: Mutex::new(()),
             promoting: Mutex::new(()),

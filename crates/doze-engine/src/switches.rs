@@ -62,6 +62,21 @@ impl Engine {
         Ok(self.paused_until(owner)?.map(|_| Silence::Paused))
     }
 
+    /// Why nothing is kept of what callers tell, if so, as an answer says it.
+    pub(crate) fn silence_told(
+        &self,
+        owner: &OwnerId,
+        project: Option<&Project>,
+    ) -> Result<Option<String>, EngineError> {
+        if !self.switches().memory_enabled {
+            return Ok(Some("memory is off".to_owned()));
+        }
+        if let Some(until) = self.paused_until(owner)? {
+            return Ok(Some(format!("paused until {until}")));
+        }
+        Ok(project.is_some_and(|project| project.ignored).then(|| "the project is ignored".to_owned()))
+    }
+
     /// Stops capture and injection for a while, or until [`Engine::resume`]. Answers when it ends.
     pub fn pause(&self, owner: &OwnerId, seconds: Option<u64>) -> Result<Timestamp, EngineError> {
         let until = match seconds {

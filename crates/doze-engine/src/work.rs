@@ -51,10 +51,19 @@ pub struct WorkRequest {
     pub last_activity: Option<String>,
 }
 
+/// What became of a work state that was told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkTold {
+    /// The state as it stands now, or would stand.
+    pub work: WorkState,
+    /// Why it was not kept, if so.
+    pub skipped: Option<String>,
+}
+
 impl Engine {
     /// Keeps a snapshot of a task that runs. It can be read at once and is durable within a second, so that it may be
-    /// called at every tool use.
-    pub fn set_work(&self, owner: &OwnerId, request: &WorkRequest) -> Result<WorkState, EngineError> {
+    /// called at every tool use. Nothing is kept in silence, and the answer says so.
+    pub fn set_work(&self, owner: &OwnerId, request: &WorkRequest) -> Result<WorkTold, EngineError> {
         self.note_activity();
         let agent = request.agent.clone().ok_or_else(|| EngineError::invalid("agent is missing"))?;
         check_agent(&agent)?;
@@ -70,24 +79,22 @@ impl Engine {
             (None, Some(cwd)) => Some(self.project_of(owner, cwd)?),
             _ => self.place_of_reader(owner, &request.reader)?,
         };
-        let is_ignored =
-            place.as_ref().and_then(|place| place.project.as_ref()).is_some_and(|project| project.ignored);
+        let skipped = self.silence_told(owner, place.as_ref().and_then(|place| place.project.as_ref()))?;
         let project = place.as_ref().and_then(Resolved::id).cloned();
-        let refused = is_ignored || self.paused_until(owner)?.is_some() || !self.switches().memory_enabled;
         let subject = Subject::Work(agent.id.clone(), project.clone(), request.session.clone());
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let known = snapshot.work(owner, &agent.id, project.as_ref(), request.session.as_deref())?;
             let work = changed(known, owner, agent.clone(), project.clone(), request, self.now());
-            if refused {
-                return Ok(work);
+            if skipped.is_some() {
+                return Ok(WorkTold { work, skipped });
             }
             // Tool calls run side by side: none may overwrite what another has just told.
             let set =
                 ChangeSet::new(owner.clone()).expect(subject.clone(), snapshot.revision(owner, &subject)?);
             drop(snapshot);
             match self.store().apply_soon(set.put_work(work.clone())) {
-                Ok(_) => return Ok(work),
+                Ok(_) => return Ok(WorkTold { work, skipped: None }),
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -280,6 +280,8 @@ pub struct RosterAnswer {
     pub tokens: u64,
     /// The agents, in the order of the lines.
     pub agents: Vec<RosterEntry>,
+    /// Agents there was no line for; name them to be told of them.
+    pub more: u64,
 }
 
 /// What an agent did last.
@@ -294,6 +296,8 @@ pub struct RosterEntry {
     pub commit: Option<String>,
     /// When.
     pub at: Option<String>,
+    /// `success`, `failed`, `cancelled` or `interrupted`.
+    pub outcome: Option<String>,
 }
 
 /// `recall.recover`.

@@ -105,6 +105,9 @@ pub struct WorkRecord {
     pub files_touched: Vec<String>,
     /// The last thing seen.
     pub last_activity: Option<String>,
+    /// Why the state was not kept, in the answer to `work.set` while doze keeps nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
 }
 
 /// Answer to `work.clear`.

@@ -119,7 +119,10 @@ fn set(app: &mut App, args: SetArgs) -> CommandResult {
         "last_activity": args.activity,
     });
     let answer = app.call(method::WORK_SET, params)?;
-    done(app, &answer, "noted")
+    match answer.get("skipped").and_then(Value::as_str) {
+        Some(reason) => done(app, &answer, &format!("not kept: {reason}")),
+        None => done(app, &answer, "noted"),
+    }
 }
 
 fn draw_all(screen: &mut Screen<'_>, list: &List<WorkRecord>, now: Timestamp) -> io::Result<Exit> {

@@ -1,102 +1,248 @@
-//! The facts of an agent's fellows, kept as they were read last: every fact that one finds is compared with all of theirs,
-//! and hardly any of them has changed since.
+//! The facts of a project's agents, by their words: every fact that one finds is compared with those of all its fellows
+//! that share most of its words, and with no other. The index follows the change log, so that a commit costs what has
+//! changed since the last one, however many the agents are.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
 
-use doze_core::duplicate::SAME_ABOVE;
-use doze_core::model::{Face, Memory, OwnerId, ProjectId, Scope, Space};
-use doze_core::promote::text_of;
-use doze_core::text::{jaccard, normalise_words};
-use doze_store::{Snapshot, Subject};
+use doze_core::duplicate::{Relation, SAME_ABOVE, is_alike};
+use doze_core::model::{Face, Memory, MemoryId, OwnerId, ProjectId, Scope, Space, Status};
+use doze_core::promote::{Comparable, Fact, text_of};
+use doze_store::{Changed, Snapshot};
 
+use super::known::Cache;
 use crate::{EngineError, lock};
 
-/// Spaces remembered at once; the cache starts over beyond it.
-const MAX_SPACES: usize = 512;
+/// Changes read at once, and changes behind which the index is made anew.
+const BATCH: usize = 512;
+const MAX_BEHIND: u64 = 5_000;
 
-/// A fact with its words.
+/// A fact in the index.
 #[derive(Debug)]
-struct Fact {
-    memory: Memory,
-    words: BTreeSet<String>,
+struct Entry {
+    id: MemoryId,
+    text: Box<str>,
+    /// The hashes of its words, in order.
+    words: Box<[u64]>,
 }
 
-type Facts = Arc<Vec<Fact>>;
-
-/// The facts of spaces, each with the revision of its space at which they were read.
+/// The active facts of the agents of a project.
 #[derive(Debug, Default)]
-pub(crate) struct Cache(Mutex<HashMap<(OwnerId, Scope), (u64, Facts)>>);
-
-impl Cache {
-    fn facts(&self, snapshot: &Snapshot, owner: &OwnerId, scope: Scope) -> Result<Facts, EngineError> {
-        let revision = snapshot.revision(owner, &Subject::Scope(scope.clone()))?;
-        let key = (owner.clone(), scope);
-        if let Some((known, facts)) = lock(&self.0).get(&key)
-            && *known == revision
-        {
-            return Ok(facts.clone());
-        }
-        let memories = snapshot.memories(owner, &key.1)?.into_iter();
-        let facts: Facts = Arc::new(
-            memories
-                .filter(|memory| memory.face == Face::Office)
-                .map(|memory| Fact { words: normalise_words(text_of(&memory)), memory })
-                .collect(),
-        );
-        let mut spaces = lock(&self.0);
-        if spaces.len() >= MAX_SPACES {
-            spaces.clear();
-        }
-        spaces.insert(key, (revision, facts.clone()));
-        Ok(facts)
-    }
+pub(super) struct Index {
+    /// The change it has come to; 0 before it was made.
+    seq: u64,
+    entries: Vec<Option<Entry>>,
+    free: Vec<usize>,
+    places: HashMap<MemoryId, usize>,
+    /// Word → the entries that have it.
+    by_word: HashMap<u64, Vec<usize>>,
 }
 
-/// What the other agents of a project know, and what has become of it while facts come in.
-pub(super) struct Fellows {
-    facts: Vec<Facts>,
-    changed: Vec<Memory>,
-}
-
-impl Fellows {
-    /// The agents' spaces of a project, but for one.
-    pub(super) fn of(
+impl Index {
+    /// Follows the log up to a snapshot.
+    fn catch_up(
+        &mut self,
         cache: &Cache,
         snapshot: &Snapshot,
         owner: &OwnerId,
-        project: Option<&ProjectId>,
-        but: &Scope,
-    ) -> Result<Self, EngineError> {
-        let mut facts = Vec::new();
-        for scope in if project.is_some() { snapshot.scopes(owner)? } else { Vec::new() } {
-            if scope.space() == Space::Agent && scope.project() == project && scope != *but {
-                facts.push(cache.facts(snapshot, owner, scope)?);
+        project: &ProjectId,
+    ) -> Result<(), EngineError> {
+        let seq = snapshot.seq()?;
+        if self.seq >= seq {
+            return Ok(());
+        }
+        if self.seq == 0 || seq - self.seq > MAX_BEHIND || snapshot.oldest_change()? > self.seq + 1 {
+            return self.make(cache, snapshot, owner, project, seq);
+        }
+        loop {
+            let changes = snapshot.changes(self.seq, BATCH)?;
+            let Some(last) = changes.last().map(|change| change.seq) else { break };
+            for change in changes.iter().filter(|change| change.owner == *owner) {
+                match &change.what {
+                    Changed::Memory(id) => {
+                        self.remove(id);
+                        self.add(cache, snapshot.memory(owner, id)?, project);
+                    }
+                    Changed::MemoryGone(id) => self.remove(id),
+                    _ => {}
+                }
+            }
+            self.seq = last;
+        }
+        self.seq = seq;
+        Ok(())
+    }
+
+    fn make(
+        &mut self,
+        cache: &Cache,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        project: &ProjectId,
+        seq: u64,
+    ) -> Result<(), EngineError> {
+        *self = Self::default();
+        for scope in snapshot.scopes(owner)? {
+            if scope.space() == Space::Agent && scope.project() == Some(project) {
+                for memory in snapshot.memories(owner, &scope)? {
+                    self.add(cache, Some(memory), project);
+                }
             }
         }
-        Ok(Self { facts, changed: Vec::new() })
+        self.seq = seq;
+        Ok(())
     }
 
-    /// The facts that have so many words in common with a text that they may say the same, as they stand now.
-    pub(super) fn alike(&self, text: &str) -> Vec<Memory> {
-        let words = normalise_words(text);
-        let all = self.facts.iter().flat_map(|facts| facts.iter());
-        all.filter(|fact| jaccard(&fact.words, &words) > SAME_ABOVE)
-            .map(|fact| {
-                let now = self.changed.iter().find(|memory| memory.id == fact.memory.id);
-                now.unwrap_or(&fact.memory).clone()
-            })
-            .collect()
+    fn add(&mut self, cache: &Cache, memory: Option<Memory>, project: &ProjectId) {
+        let Some(memory) = memory.filter(|memory| {
+            memory.face == Face::Office
+                && memory.status == Status::Active
+                && memory.scope.space() == Space::Agent
+                && memory.scope.project() == Some(project)
+        }) else {
+            return;
+        };
+        let text: Box<str> = text_of(&memory).into();
+        let words: Box<[u64]> = cache.parts(&text).word_hashes().into();
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        for word in &words {
+            self.by_word.entry(*word).or_default().push(place);
+        }
+        self.places.insert(memory.id.clone(), place);
+        self.entries[place] = Some(Entry { id: memory.id, text, words });
     }
 
-    /// Notes that a fact has changed.
-    pub(super) fn change(&mut self, memory: Memory) {
-        self.changed.retain(|known| known.id != memory.id);
-        self.changed.push(memory);
+    fn remove(&mut self, id: &MemoryId) {
+        let Some(place) = self.places.remove(id) else { return };
+        let Some(entry) = self.entries[place].take() else { return };
+        for word in &entry.words {
+            if let Some(places) = self.by_word.get_mut(word) {
+                places.retain(|other| *other != place);
+                if places.is_empty() {
+                    self.by_word.remove(word);
+                }
+            }
+        }
+        self.free.push(place);
     }
 
-    /// The facts that have changed.
-    pub(super) fn into_changed(self) -> Vec<Memory> {
-        self.changed
+    /// The facts that have more than [`SAME_ABOVE`] of the words in common with a text. One that has lacks fewer of them
+    /// than are looked up here, so it has one of the rarest.
+    fn alike(&self, words: &[u64]) -> Vec<&Entry> {
+        let least = (words.len() as f64 * SAME_ABOVE).floor() as usize + 1;
+        let mut rarest: Vec<&Vec<usize>> = Vec::new();
+        let mut unknown = 0;
+        for word in words {
+            match self.by_word.get(word) {
+                Some(places) => rarest.push(places),
+                None => unknown += 1,
+            }
+        }
+        rarest.sort_by_key(|places| places.len());
+        let lookups = (words.len() + 1).saturating_sub(least + unknown);
+        let mut places: Vec<usize> = rarest.into_iter().take(lookups).flatten().copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        let entries = places.into_iter().filter_map(|place| self.entries[place].as_ref());
+        entries.filter(|entry| is_alike(&entry.words, words)).collect()
+    }
+}
+
+/// The facts of a project's agents but one that say the same as a text, as they stand in a snapshot.
+pub(super) fn saying(
+    cache: &Cache,
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    own: &Scope,
+    text: &str,
+) -> Result<Vec<Fact>, EngineError> {
+    let Some(project) = own.project() else { return Ok(Vec::new()) };
+    let parts = cache.parts(text);
+    let ids: Vec<MemoryId> = {
+        let index = cache.index(owner, project);
+        let mut index = lock(&index);
+        index.catch_up(cache, snapshot, owner, project)?;
+        let alike = index.alike(parts.word_hashes()).into_iter();
+        let same = alike.filter(|entry| cache.parts(&entry.text).relation_to(&parts) == Relation::Duplicate);
+        same.map(|entry| entry.id.clone()).collect()
+    };
+    let mut facts = Vec::new();
+    for id in ids {
+        // The index may have come further than the snapshot.
+        let memory = snapshot.memory(owner, &id)?.map(|memory| cache.fact(memory));
+        facts.extend(memory.filter(|fact| {
+            fact.memory.scope != *own && fact.parts().relation_to(&parts) == Relation::Duplicate
+        }));
+    }
+    Ok(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use doze_core::duplicate::is_duplicate;
+    use doze_core::model::{Kind, Source, Verification, content_hash};
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fact(id: usize, text: &str) -> Memory {
+        Memory {
+            id: MemoryId::new(id.to_string()),
+            owner: "local:1".into(),
+            scope: Scope::Agent { project: Some("p".into()), agent: "a".into() },
+            face: Face::Office,
+            kind: Kind::Lesson,
+            native_kind: None,
+            title: String::new(),
+            body: text.to_owned(),
+            tags: vec![],
+            topic_key: None,
+            files: vec![],
+            confidence: 0.6,
+            evidence_count: 1,
+            reinforce_count: 1,
+            applied_count: 0,
+            confirmed_by: vec![],
+            pinned: false,
+            status: Status::Active,
+            superseded_by: None,
+            verification: Verification::Rule,
+            source: Source::default(),
+            contexts: vec![],
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            last_confirmed_at: Timestamp::UNIX_EPOCH,
+            content_hash: content_hash("lesson", "", text),
+            file_ref: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_exactly_what_a_look_at_every_fact_finds(
+            texts in proptest::collection::vec("(alpha |bravo |charlie |delta |echo |golf |hotel |india ){1,7}", 1..30),
+            gone in proptest::collection::vec(0_usize..30, 0..10),
+            asked in "(alpha |bravo |charlie |delta |echo |golf |hotel |kilo ){1,7}",
+        ) {
+            let project = ProjectId::from("p");
+            let (mut index, cache) = (Index::default(), Cache::default());
+            for (id, text) in texts.iter().enumerate() {
+                index.add(&cache, Some(fact(id, text)), &project);
+            }
+            for id in &gone {
+                index.remove(&MemoryId::new(id.to_string()));
+            }
+            let mut found: Vec<String> = index.alike(cache.parts(&asked).word_hashes()).iter().map(|entry| entry.id.to_string()).collect();
+            found.sort();
+            let mut expected: Vec<String> = (0..texts.len())
+                .filter(|id| !gone.contains(id) && is_duplicate(&texts[*id], &asked))
+                .map(|id| id.to_string())
+                .collect();
+            expected.sort();
+            prop_assert_eq!(found, expected);
+        }
     }
 }

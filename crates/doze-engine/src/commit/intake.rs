@@ -51,13 +51,16 @@ impl Intake {
         let task = request.task.as_ref().map(|task| gate.task(task));
         if request.events.is_empty() && request.transcript.is_none() {
             let prompt = task.as_ref().map(|task| task.prompt.clone());
+            // The same words in another session, or of another agent, are another sighting of what they say.
+            let made = |kind: &str, text: &str| {
+                made_id(kind, &format!("{}\0{}\0{text}", request.session, request.agent.id))
+            };
+            let prompt = prompt.filter(|text| !text.is_empty());
             events.extend(
-                prompt.filter(|text| !text.is_empty()).map(|text| {
-                    Event::new(made_id("prompt", &text), EventKind::Prompt, Origin::Person, text)
-                }),
+                prompt.map(|text| Event::new(made("prompt", &text), EventKind::Prompt, Origin::Person, text)),
             );
             events.extend(output.iter().map(|text| {
-                Event::new(made_id("output", text), EventKind::Answer, Origin::Agent, text.clone())
+                Event::new(made("output", text), EventKind::Answer, Origin::Agent, text.clone())
             }));
         }
         let changed_files = request

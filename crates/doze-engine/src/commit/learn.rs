@@ -1,6 +1,7 @@
-//! Facts an agent's session teaches: admitted, confirmed by other agents, shared with the project (S0.25–S0.36).
+//! Facts an agent's session teaches, as the agent's own (S0.25–S0.32).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use doze_core::duplicate::{Parts, Relation};
 use doze_core::facts::{self, FactCandidate};
@@ -9,14 +10,15 @@ use doze_core::model::{
     AgentRef, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Status, Verification,
     content_hash,
 };
-use doze_core::promote::{self, FactDecision, Promotion, Sighting, Skipped};
+use doze_core::promote::{self, Fact, FactDecision, Sighting, Skipped};
 use doze_core::text;
 use doze_dream::Voice;
 use doze_store::{ChangeSet, Snapshot, Subject};
 
 use jiff::Timestamp;
 
-use super::fellows::Fellows;
+use super::known::Cache;
+use super::sharing::Found;
 use super::transcript::Earlier;
 use super::{FactCounts, Work};
 use crate::memory::AddOutcome;
@@ -59,17 +61,17 @@ impl Work<'_> {
         if candidates.is_empty() {
             return Ok((set, FactCounts::default()));
         }
-        let shown = engine.shown_in(snapshot, self.owner, Some(&session.key.session))?;
-        let mut told: Vec<Parts> = Vec::new();
+        let shown = engine.shown_in(snapshot, self.owner, Some(&self.request.session))?;
+        let mut told: Vec<Arc<Parts>> = Vec::new();
         for id in &shown {
             let memory = snapshot.memory(self.owner, &MemoryId::new(id.clone()))?;
-            told.extend(memory.map(|memory| Parts::of(promote::text_of(&memory))));
+            told.extend(memory.map(|memory| engine.inner.known_facts.parts(promote::text_of(&memory))));
         }
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
         for Earlier { first, at, candidate } in candidates {
             // The agent repeats what it was told, in whatever words (`R7`).
-            let words = Parts::of(&candidate.text);
+            let words = engine.inner.known_facts.parts(&candidate.text);
             let is_echo = candidate.origin == Origin::Agent
                 && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);
             if is_echo || engine.is_forgotten(snapshot, self.owner, &candidate.text)? {
@@ -81,7 +83,8 @@ impl Work<'_> {
                 tracing::debug!(?reason, "a fact was left alone");
             }
         }
-        let (set, counts) = desk.close(set)?;
+        let Closed { set, counts, learned } = desk.close(set)?;
+        self.learned.replace(Learned { shown: Arc::new(shown), ..learned });
         Ok((set, counts))
     }
 }
@@ -98,6 +101,9 @@ pub(super) fn dated_facts(
     })
 }
 
+/// What became of a fact that was added by hand, how it is kept, and what is to be shared of it.
+pub(crate) type ByHand = (AddOutcome, Memory, Vec<Found>);
+
 impl Engine {
     /// S0.32: a fact added by hand passes the same gate as one that was found.
     pub(crate) fn admit_by_hand(
@@ -106,7 +112,7 @@ impl Engine {
         owner: &OwnerId,
         new: &Memory,
         by_person: bool,
-    ) -> Result<(ChangeSet, (AddOutcome, Memory)), EngineError> {
+    ) -> Result<(ChangeSet, ByHand), EngineError> {
         let agent =
             new.source.agent.clone().ok_or_else(|| EngineError::invalid("space agent needs an agent"))?;
         let mut desk = Desk::open(self, snapshot, owner, agent, new.scope.project().cloned())?;
@@ -120,28 +126,26 @@ impl Engine {
             }
             Err(Skipped::Protected) => {
                 let waiting = Memory { status: Status::Proposed, ..new.clone() };
-                return Ok((set.put_memory(waiting.clone()), (AddOutcome::Proposed, waiting)));
+                return Ok((set.put_memory(waiting.clone()), (AddOutcome::Proposed, waiting, Vec::new())));
             }
         };
-        let memory = desk.facts.iter().find(|memory| memory.id == id).cloned().unwrap_or_else(|| new.clone());
-        let (set, _) = desk.close(set)?;
-        Ok((set, (outcome, memory)))
+        let known = desk.facts.iter().find(|fact| fact.memory.id == id);
+        let memory = known.map_or_else(|| new.clone(), |fact| fact.memory.clone());
+        let Closed { set, learned, .. } = desk.close(set)?;
+        Ok((set, (outcome, memory, learned.finds)))
     }
 }
 
-/// The facts of an agent, of its project and of its fellow agents, on the table while new ones come in.
+/// The facts of an agent, on the table while new ones come in.
 struct Desk<'a> {
     engine: &'a Engine,
     snapshot: &'a Snapshot,
     owner: &'a OwnerId,
-    agent: AgentRef,
     scope: Scope,
-    facts: Vec<Memory>,
-    shared: Vec<Memory>,
-    fellows: Fellows,
+    facts: Vec<Fact>,
     changed: BTreeSet<MemoryId>,
     evicted: BTreeSet<MemoryId>,
-    touched: BTreeMap<String, Scope>,
+    finds: Vec<Found>,
     counts: FactCounts,
 }
 
@@ -153,28 +157,17 @@ impl<'a> Desk<'a> {
         agent: AgentRef,
         project: Option<doze_core::model::ProjectId>,
     ) -> Result<Self, EngineError> {
-        let scope = Scope::Agent { project: project.clone(), agent: agent.id.clone() };
-        let office = |memories: Vec<Memory>| -> Vec<Memory> {
-            memories.into_iter().filter(|memory| memory.face == Face::Office).collect()
-        };
-        let facts = office(snapshot.memories(owner, &scope)?);
-        let shared = match &project {
-            Some(project) => office(snapshot.memories(owner, &Scope::Project(project.clone()))?),
-            None => Vec::new(),
-        };
-        let fellows = Fellows::of(&engine.inner.fellows, snapshot, owner, project.as_ref(), &scope)?;
+        let scope = Scope::Agent { project, agent: agent.id };
+        let facts = engine.inner.known_facts.facts(snapshot, owner, &scope)?.to_vec();
         Ok(Self {
             engine,
             snapshot,
             owner,
-            agent,
             scope,
             facts,
-            shared,
-            fellows,
             changed: BTreeSet::new(),
             evicted: BTreeSet::new(),
-            touched: BTreeMap::new(),
+            finds: Vec::new(),
             counts: FactCounts::default(),
         })
     }
@@ -237,7 +230,7 @@ impl<'a> Desk<'a> {
         let sighting = Sighting { text: &words, origin };
         let (outcome, id) = match promote::admit(&self.facts, sighting, shown) {
             FactDecision::Reinforce(id) => {
-                if let Some(fact) = self.facts.iter_mut().find(|fact| fact.id == id) {
+                if let Some(fact) = of(&mut self.facts, &id) {
                     promote::reinforce(fact, now);
                     add_evidence(fact, &new.source.events);
                 }
@@ -245,7 +238,7 @@ impl<'a> Desk<'a> {
                 (AddOutcome::Reinforced, id)
             }
             FactDecision::Supersede(former) => {
-                if let Some(fact) = self.facts.iter_mut().find(|fact| fact.id == former) {
+                if let Some(fact) = of(&mut self.facts, &former) {
                     fact.status = Status::Superseded;
                     fact.superseded_by = Some(new.id.clone());
                 }
@@ -254,7 +247,7 @@ impl<'a> Desk<'a> {
             }
             FactDecision::Add { evict } => {
                 if let Some(evicted) = evict {
-                    self.facts.retain(|fact| fact.id != evicted);
+                    self.facts.retain(|fact| fact.memory.id != evicted);
                     self.evicted.insert(evicted);
                 }
                 (AddOutcome::Added, self.add(new))
@@ -262,108 +255,65 @@ impl<'a> Desk<'a> {
             FactDecision::Skip(reason) => return Err(reason),
         };
         self.touch(&id);
-        self.confirm_elsewhere(sighting, shown);
-        if let Some(fact) = self.facts.iter().find(|fact| fact.id == id).cloned() {
-            self.share(&fact);
-        }
+        self.finds.push(Found { id: id.clone(), text: words, origin });
         Ok((outcome, id))
     }
 
     fn add(&mut self, new: Memory) -> MemoryId {
         let id = new.id.clone();
-        self.facts.push(new);
+        self.facts.push(self.known().fact(new));
         self.counts.added += 1;
         id
     }
 
-    /// The same found by this agent confirms what the project or another agent knows (S0.35).
-    fn confirm_elsewhere(&mut self, sighting: Sighting<'_>, shown: &dyn Fn(&MemoryId) -> bool) {
-        let agent = self.agent.id.as_str().to_owned();
-        let now = self.engine.now();
-        let known =
-            promote::cross_confirm(&self.shared, &agent, sighting, shown).map(|memory| memory.id.clone());
-        if let Some(id) = known {
-            if let Some(memory) = self.shared.iter_mut().find(|memory| memory.id == id) {
-                promote::confirm(memory, &[agent], now);
-            }
-            self.touch(&id);
-            return;
-        }
-        let alike = self.fellows.alike(sighting.text);
-        let Some(known) = promote::cross_confirm(&alike, &agent, sighting, shown) else { return };
-        let mut other = known.clone();
-        promote::confirm(&mut other, &[agent], now);
-        self.touch(&other.id);
-        self.share(&other);
-        self.fellows.change(other);
-    }
-
-    /// Shares a fact with the project when it is due (S0.34).
-    fn share(&mut self, fact: &Memory) {
-        let now = self.engine.now();
-        let Some(project) = fact.scope.project().cloned() else { return };
-        let replaced = match promote::promote(&self.shared, fact) {
-            Promotion::No => return,
-            Promotion::Confirm { id, agents } => {
-                if let Some(memory) = self.shared.iter_mut().find(|memory| memory.id == id) {
-                    promote::confirm(memory, &agents, now);
-                }
-                self.touch(&id);
-                return;
-            }
-            Promotion::Supersede(former) => Some(former),
-            Promotion::Add { evict } => {
-                if let Some(evicted) = evict {
-                    self.shared.retain(|memory| memory.id != evicted);
-                    self.evicted.insert(evicted);
-                }
-                None
-            }
-        };
-        let mut shared = fact.clone();
-        shared.id = self.engine.new_memory_id();
-        shared.scope = Scope::Project(project);
-        shared.updated_at = now;
-        if let Some(agent) = fact.scope.agent().map(|agent| agent.as_str().to_owned())
-            && !shared.confirmed_by.contains(&agent)
-        {
-            shared.confirmed_by.insert(0, agent);
-        }
-        if let Some(former) = replaced {
-            if let Some(memory) = self.shared.iter_mut().find(|memory| memory.id == former) {
-                memory.status = Status::Superseded;
-                memory.superseded_by = Some(shared.id.clone());
-            }
-            self.touch(&former);
-        }
-        let id = shared.id.clone();
-        self.shared.push(shared);
-        self.touch(&id);
-        self.counts.promoted += 1;
+    fn known(&self) -> &'a Cache {
+        &self.engine.inner.known_facts
     }
 
     fn touch(&mut self, id: &MemoryId) {
         self.changed.insert(id.clone());
     }
 
-    /// The change set with everything that changed on the table, valid only while nobody else changes these scopes.
-    fn close(mut self, mut set: ChangeSet) -> Result<(ChangeSet, FactCounts), EngineError> {
-        self.touched.insert(self.scope.key(), self.scope.clone());
-        let all = self.facts.into_iter().chain(self.shared).chain(self.fellows.into_changed());
-        for memory in all.filter(|memory| self.changed.contains(&memory.id)) {
-            self.touched.insert(memory.scope.key(), memory.scope.clone());
-            set = set.put_memory(memory);
+    /// The change set with everything that changed on the table, valid only while nobody else changes the space.
+    fn close(self, mut set: ChangeSet) -> Result<Closed, EngineError> {
+        let mut is_changed = !self.evicted.is_empty();
+        for fact in self.facts.iter().filter(|fact| self.changed.contains(&fact.memory.id)) {
+            set = set.put_memory(fact.memory.clone());
+            is_changed = true;
         }
         for id in self.evicted {
             set = set.delete_memory(id);
         }
-        for scope in self.touched.into_values() {
-            let subject = Subject::Scope(scope);
-            let revision = self.snapshot.revision(self.owner, &subject)?;
-            set = set.expect(subject, revision);
-        }
-        Ok((set, self.counts))
+        set = set.expect_seen(self.snapshot, Subject::Scope(self.scope.clone()))?;
+        let learned = Learned {
+            space: is_changed.then_some((self.scope, self.facts)),
+            finds: self.finds,
+            shown: Arc::default(),
+        };
+        Ok(Closed { set, counts: self.counts, learned })
     }
+}
+
+/// What a table comes to.
+struct Closed {
+    set: ChangeSet,
+    counts: FactCounts,
+    learned: Learned,
+}
+
+/// What is to be done once a set is applied.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    /// What the agent's space holds then, if that is something else.
+    pub(super) space: Option<(Scope, Vec<Fact>)>,
+    /// What was found.
+    pub(super) finds: Vec<Found>,
+    /// What the agent had been shown.
+    pub(super) shown: Arc<HashSet<String>>,
+}
+
+fn of<'f>(facts: &'f mut [Fact], id: &MemoryId) -> Option<&'f mut Memory> {
+    facts.iter_mut().map(|fact| &mut fact.memory).find(|memory| memory.id == *id)
 }
 
 fn add_evidence(memory: &mut Memory, events: &[String]) {

@@ -4,12 +4,17 @@
 //! A commit is one change set; only a long transcript is stored in pieces first, each idempotent.
 
 mod fellows;
+mod identity;
 mod intake;
+mod known;
 mod learn;
 mod preview;
+mod sharing;
 mod transcript;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
@@ -19,7 +24,6 @@ use doze_core::summary::{self, SummaryInput};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject, session_aux_key};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::asking::Who;
 use crate::dream::{NOBODY, checkpointed};
@@ -30,10 +34,14 @@ use crate::names::{
 };
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
-pub(crate) use fellows::Cache as FellowCache;
+pub(crate) use identity::{called, marked};
+use identity::{commit_id, key_of};
 use intake::{Changes, Intake};
+pub(crate) use known::Cache as KnownFacts;
+use learn::Learned;
 pub(crate) use preview::whole_name;
 pub use preview::{Preview, SessionListRequest};
+pub(crate) use sharing::{Finds, Found};
 
 /// Events of one call, files it may name as changed, characters of its task's title. More events go in pieces.
 const MAX_EVENTS: usize = 50_000;
@@ -153,7 +161,7 @@ pub struct AppendAnswer {
 }
 
 /// The part of an answer that is kept so that a repeated commit gets the same one.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Receipt {
     /// Added, reinforced, promoted.
     facts: [u64; 3],
@@ -196,8 +204,9 @@ impl Engine {
             });
         }
         let place = self.place_of_commit(owner, &request, true)?;
-        let work = Work { engine: self, owner, place: &place, request: &request, run: Run::Ends };
-        let intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
+        let work = Work::new(self, owner, &place, &request, Run::Ends);
+        let admission = self.admission(owner, &work.key(&self.store().snapshot()?)?.session)?;
+        let intake = Intake::of(&request, &admission, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             session.task = intake.task.clone().or(session.task);
@@ -241,32 +250,41 @@ impl Engine {
         }
         let place = self.place_of_commit(owner, &request, true)?;
         let commit_id = commit_id(&request);
-        if let Some(answer) = self.answered(&self.store().snapshot()?, owner, &request, &commit_id, &place)? {
+        let work = Work::new(self, owner, &place, &request, run);
+        let repeated = work.retry(|snapshot| {
+            Ok(match work.answered(snapshot, &commit_id)? {
+                Some(answer) => (work.repeated(snapshot)?, Some(answer)),
+                None => (None, None),
+            })
+        })?;
+        if let Some(answer) = repeated.1 {
             return Ok(answer);
         }
+        let key = work.key(&self.store().snapshot()?)?;
         let mut changes = Changes::default();
         let mut counts = EventCounts::default();
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
             tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut changes)?;
         }
-        let mut intake = Intake::of(&request, &self.admission(owner, &request.session)?, &mut changes);
+        let mut intake = Intake::of(&request, &self.admission(owner, &key.session)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
-        let work = Work { engine: self, owner, place: &place, request: &request, run };
+        let work = Work::new(self, owner, &place, &request, run);
         let (seq, answer) = work.retry(|snapshot| {
             // The same commit may have been taken in by another call since: it counts once.
-            match self.answered(snapshot, owner, &request, &commit_id, &place)? {
-                Some(answer) => Ok((None, answer)),
+            match work.answered(snapshot, &commit_id)? {
+                Some(answer) => Ok((work.repeated(snapshot)?, answer)),
                 None => work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes),
             }
         })?;
         if answer.is_repeat {
             return Ok(answer);
         }
+        let facts = FactCounts { promoted: work.settle(seq, &commit_id, &answer)?, ..answer.facts };
         if answer.extraction == QUEUED {
             self.wake_workers();
         }
-        Ok(CommitAnswer { seq, ..answer })
+        Ok(CommitAnswer { seq, facts, ..answer })
     }
 
     /// Why nothing may be captured from this call, if so.
@@ -275,17 +293,10 @@ impl Engine {
         owner: &OwnerId,
         request: &CommitRequest,
     ) -> Result<Option<String>, EngineError> {
-        if !self.switches().memory_enabled {
-            return Ok(Some("memory is off".into()));
+        if let Some(reason) = self.silence_told(owner, None)? {
+            return Ok(Some(reason));
         }
-        if let Some(until) = self.paused_until(owner)? {
-            return Ok(Some(format!("paused until {until}")));
-        }
-        let place = self.place_of_commit(owner, request, false)?;
-        if place.project.is_some_and(|project| project.ignored) {
-            return Ok(Some("the project is ignored".into()));
-        }
-        Ok(None)
+        self.silence_told(owner, self.place_of_commit(owner, request, false)?.project.as_ref())
     }
 
     /// The project a call belongs to: the one it names, else its folder's, minted when it is new.
@@ -305,35 +316,6 @@ impl Engine {
             None => self.known_project_of(owner, &request.cwd),
         }
     }
-
-    fn answered(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        request: &CommitRequest,
-        commit_id: &str,
-        place: &Resolved,
-    ) -> Result<Option<CommitAnswer>, EngineError> {
-        let key = session_key(request);
-        let Some(bytes) = snapshot.aux(owner, Family::Receipt, &receipt_key(&key, commit_id))? else {
-            return Ok(None);
-        };
-        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { return Ok(None) };
-        let ([added, reinforced, promoted], [new, known, skipped]) = (receipt.facts, receipt.events);
-        let summary = snapshot.session(owner, &key)?.and_then(|session| session.summary).unwrap_or_default();
-        Ok(Some(CommitAnswer {
-            session: request.session.clone(),
-            project: place.id().map(ToString::to_string),
-            seq: self.store().seq(),
-            summary,
-            facts: FactCounts { added, reinforced, promoted },
-            events: EventCounts { new, known, skipped },
-            redacted: receipt.redacted,
-            cut: receipt.cut,
-            extraction: receipt.extraction,
-            is_repeat: true,
-        }))
-    }
 }
 
 /// One call at work: what the steps of a commit share.
@@ -343,6 +325,8 @@ struct Work<'a> {
     place: &'a Resolved,
     request: &'a CommitRequest,
     run: Run,
+    /// What the last decision taught.
+    learned: RefCell<Learned>,
 }
 
 /// Whose commit it is.
@@ -354,7 +338,33 @@ pub(crate) enum Run {
     Past,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(
+        engine: &'a Engine,
+        owner: &'a OwnerId,
+        place: &'a Resolved,
+        request: &'a CommitRequest,
+        run: Run,
+    ) -> Self {
+        Self { engine, owner, place, request, run, learned: RefCell::default() }
+    }
+
+    /// Notes what was learned, for the next commit to compare with, as of the change with this number, and shares it as
+    /// far as it is due. Answers how many facts the project shares more.
+    fn settle(&self, seq: u64, commit_id: &str, answer: &CommitAnswer) -> Result<u64, EngineError> {
+        let Learned { space, finds, shown } = self.learned.take();
+        if let Some((scope, facts)) = space {
+            self.engine.inner.known_facts.keep((self.owner.clone(), scope), seq, Arc::new(facts));
+        }
+        let Some(project) = self.place.id().filter(|_| !finds.is_empty()) else { return Ok(0) };
+        let key = self.key(&self.engine.store().snapshot()?)?;
+        let receipt = Some((receipt_key(&key, commit_id), Receipt::of(answer)));
+        let finds = Finds { agent: self.request.agent.id.clone(), found: finds, shown, receipt };
+        // The commit itself is kept by now; what is not shared is shared when it is seen again.
+        let shared = self.engine.share(self.owner, project, finds);
+        Ok(shared.inspect_err(|error| tracing::warn!(%error, "facts were not shared")).unwrap_or_default())
+    }
+
     /// Decides on a snapshot and applies; starts over when somebody changed what was read.
     fn retry<T>(
         &self,
@@ -374,10 +384,73 @@ impl Work<'_> {
         Err(EngineError::new(Problem::Busy, "others kept changing the same session").hint("try again"))
     }
 
+    /// The key of the session that the call speaks of.
+    fn key(&self, snapshot: &Snapshot) -> Result<SessionKey, EngineError> {
+        Ok(key_of(snapshot, self.owner, &self.request.session, &self.request.agent, self.place)?)
+    }
+
+    /// What was answered to the same commit before, if it was taken in.
+    fn answered(&self, snapshot: &Snapshot, commit_id: &str) -> Result<Option<CommitAnswer>, EngineError> {
+        let key = self.key(snapshot)?;
+        let Some(bytes) = snapshot.aux(self.owner, Family::Receipt, &receipt_key(&key, commit_id))? else {
+            return Ok(None);
+        };
+        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { return Ok(None) };
+        let ([added, reinforced, promoted], [new, known, skipped]) = (receipt.facts, receipt.events);
+        let summary =
+            snapshot.session(self.owner, &key)?.and_then(|session| session.summary).unwrap_or_default();
+        Ok(Some(CommitAnswer {
+            session: self.request.session.clone(),
+            project: self.place.id().map(ToString::to_string),
+            seq: self.engine.store().seq(),
+            summary,
+            facts: FactCounts { added, reinforced, promoted },
+            events: EventCounts { new, known, skipped },
+            redacted: receipt.redacted,
+            cut: receipt.cut,
+            extraction: receipt.extraction,
+            is_repeat: true,
+        }))
+    }
+
+    /// A run may say to the word what it said before: that is kept already, but the run has ended all the same. A commit
+    /// with an id of its own may be an old copy out of a spool, which says nothing of the run that is on now.
+    fn repeated(&self, snapshot: &Snapshot) -> Result<Option<ChangeSet>, EngineError> {
+        if self.request.commit_id.is_some() {
+            return Ok(None);
+        }
+        let agent = &self.request.agent.id;
+        for session in [Some(self.request.session.as_str()), None] {
+            if snapshot.work(self.owner, agent, self.place.id(), session)?.is_some() {
+                let outcome = self.outcome(snapshot.session(self.owner, &self.key(snapshot)?)?.as_ref());
+                return Ok(Some(self.with_work(snapshot, ChangeSet::new(self.owner.clone()), outcome)?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How the run ended: as the caller says; else one that broke off was interrupted, one that brings something did what
+    /// was asked, and a bare end leaves what was said before.
+    fn outcome(&self, before: Option<&Session>) -> Outcome {
+        let request = self.request;
+        let known =
+            before.filter(|before| before.ended != Some(SessionEnd::Quit)).map(|before| before.outcome);
+        let brings = request.summary.is_some()
+            || request.output.is_some()
+            || request.transcript.is_some()
+            || !request.events.is_empty();
+        match (request.outcome, known.unwrap_or(Outcome::Success)) {
+            (Some(given), _) => given,
+            (None, Outcome::Success) if request.end == SessionEnd::Quit => Outcome::Interrupted,
+            (None, known) if request.end == SessionEnd::Quit || !brings => known,
+            (None, _) => Outcome::Success,
+        }
+    }
+
     /// The session as it is known, or a new one.
     fn session(&self, snapshot: &Snapshot, request: &CommitRequest) -> Result<Session, EngineError> {
         let now = self.engine.now();
-        let key = session_key(request);
+        let key = self.key(snapshot)?;
         let mut session = match snapshot.session(self.owner, &key)? {
             Some(session) => session,
             None => Session {
@@ -493,11 +566,18 @@ impl Work<'_> {
         changes: &Changes,
     ) -> Result<(Option<ChangeSet>, CommitAnswer), EngineError> {
         let request = self.request;
+        self.learned.take();
         let mut session = self.session(snapshot, request)?;
+        session.outcome = self.outcome(snapshot.session(self.owner, &session.key)?.as_ref());
         session.task = intake.task.clone().or(session.task);
         let first = session.event_count;
         let (fresh, known) = self.fresh(snapshot, &intake.events)?;
         let mut set = self.with_events(snapshot, &mut session, &fresh)?;
+        let (agent, name) = (&request.agent.id, Some(request.session.as_str()));
+        if let Some(work) = snapshot.work(self.owner, agent, self.place.id(), name)? {
+            // Whoever tells only how it ended has told before that it runs.
+            session.started_at = session.started_at.min(work.started_at);
+        }
         let events = EventCounts {
             new: stored.new + fresh.len() as u64,
             known: stored.known + known,
@@ -665,37 +745,8 @@ fn without_secret_names(request: CommitRequest) -> CommitRequest {
     }
 }
 
-fn session_key(request: &CommitRequest) -> SessionKey {
-    SessionKey::new(request.session.clone(), request.agent.harness.clone())
-}
-
 fn receipt_key(key: &SessionKey, commit_id: &str) -> String {
     session_aux_key(key, commit_id)
-}
-
-/// The id of a commit that brought none: a hash of everything it brought, the state of its transcript included.
-fn commit_id(request: &CommitRequest) -> String {
-    if let Some(id) = &request.commit_id {
-        return id.clone();
-    }
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text.as_bytes());
-    };
-    add(request.end.as_str());
-    add(request.summary.as_deref().unwrap_or(""));
-    add(request.output.as_deref().unwrap_or(""));
-    request.changed_files.iter().for_each(|file| add(file));
-    for event in &request.events {
-        add(event.id.as_str());
-        add(&doze_core::model::hex(&event.fingerprint()));
-    }
-    if let Some(transcript) = &request.transcript {
-        add(&transcript.path);
-        add(&transcript::state_of(&transcript.path));
-    }
-    format!("auto:{}", doze_core::model::hex(&hash.finalize()[..16]))
 }
 
 /// Rounds in new events: assistant turns in mode `code`, prompts with their answer in mode `agent`. `is_begun`: the

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::intake::{Admission, Changes, clean_event};
 use super::learn::dated_facts;
-use super::{CommitRequest, EventCounts, Work, session_key};
+use super::{CommitRequest, EventCounts, Work, key_of};
 use crate::files::open_regular;
 use crate::names::safe_name;
 use crate::project::Resolved;
@@ -69,8 +69,9 @@ impl Engine {
         })?;
         let format = request.transcript.as_ref().and_then(|transcript| transcript.format.as_deref());
         let file = of_format(file, format, &path)?;
-        let (cursor_key, before) = self.cursor(owner, request, &path)?;
-        let admission = self.admission(owner, &request.session)?;
+        let (cursor_key, before) = self.cursor(owner, place, request, &path)?;
+        let key = key_of(&self.store().snapshot()?, owner, &request.session, &request.agent, place)?;
+        let admission = self.admission(owner, &key.session)?;
         let mut pieces = Pieces {
             admission: &admission,
             engine: self,
@@ -138,7 +139,8 @@ impl Engine {
         let Some(transcript) = &request.transcript else { return Ok(()) };
         let Some(path) = found(&transcript.path, &request.session) else { return Ok(()) };
         let Ok(file) = open_regular(&path) else { return Ok(()) };
-        let (key, before) = self.cursor(owner, request, &path)?;
+        let place = self.place_of_commit(owner, request, false)?;
+        let (key, before) = self.cursor(owner, &place, request, &path)?;
         let Ok(report) = read(file, before, &Limits::default(), &mut |_| {}) else { return Ok(()) };
         let mut cursor = report.cursor;
         cursor.release_answer();
@@ -153,11 +155,14 @@ impl Engine {
     fn cursor(
         &self,
         owner: &OwnerId,
+        place: &Resolved,
         request: &CommitRequest,
         path: &Path,
     ) -> Result<(String, Option<Cursor>), EngineError> {
-        let key = session_aux_key(&session_key(request), &safe_name(&path.to_string_lossy()));
-        let before = self.store().snapshot()?.aux(owner, Family::Cursor, &key)?;
+        let snapshot = self.store().snapshot()?;
+        let session = key_of(&snapshot, owner, &request.session, &request.agent, place)?;
+        let key = session_aux_key(&session, &safe_name(&path.to_string_lossy()));
+        let before = snapshot.aux(owner, Family::Cursor, &key)?;
         Ok((key, before.and_then(|bytes| serde_json::from_slice(&bytes).ok())))
     }
 
@@ -208,7 +213,7 @@ impl Pieces<'_> {
 
     fn store(&mut self, events: &[Event]) -> Result<(), EngineError> {
         let (place, request) = (self.place, self.request);
-        let work = Work { engine: self.engine, owner: self.owner, place, request, run: super::Run::Past };
+        let work = Work::new(self.engine, self.owner, place, request, super::Run::Past);
         let (_, (fresh, known, first)) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, self.request)?;
             let first = session.event_count;

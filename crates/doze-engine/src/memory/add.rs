@@ -1,7 +1,5 @@
 //! Adding a memory by hand: one gate for every caller, so that the same thing said twice is one record.
 
-use std::collections::BTreeMap;
-
 use doze_core::duplicate::{Relation, relation};
 use doze_core::model::{
     AgentRef, Face, Kind, Memory, OwnerId, PATTERN_KEY, Scope, Source, Space, Status, Verification,
@@ -9,8 +7,10 @@ use doze_core::model::{
 };
 use doze_core::{redact, text};
 use doze_store::{ChangeSet, Snapshot};
+use std::collections::BTreeMap;
 
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_TOPIC, body_bound};
+use crate::commit::Finds;
 use crate::names::{check_agent, check_chars, check_count, safe_agent};
 use crate::recall::Reader;
 use crate::switches::Silence;
@@ -181,15 +181,20 @@ impl Engine {
             None => title_of(&body.text),
         };
         let memory = self.new_memory(owner, request, scope.clone(), title, body.text)?;
-        let (outcome, memory) = self.change_scope(&scope, |snapshot| {
-            if memory.face == Face::Office && scope.space() == Space::Agent {
-                return self.admit_by_hand(snapshot, owner, &memory, request.by_person);
+        let (outcome, memory) = if memory.face == Face::Office && scope.space() == Space::Agent {
+            let (outcome, memory, found) = self.change_scope(&scope, |snapshot| {
+                self.admit_by_hand(snapshot, owner, &memory, request.by_person)
+            })?;
+            if let (Some(agent), Some(project)) = (scope.agent().cloned(), scope.project()) {
+                self.share(owner, project, Finds::of(agent, found))?;
             }
-            if request.propose {
-                return self.proposed(snapshot, owner, memory.clone());
-            }
-            self.settle(snapshot, owner, memory.clone(), request.by_person)
-        })?;
+            (outcome, memory)
+        } else {
+            self.change_scope(&scope, |snapshot| match request.propose {
+                true => self.proposed(snapshot, owner, memory.clone()),
+                false => self.settle(snapshot, owner, memory.clone(), request.by_person),
+            })?
+        };
         Ok(Added { outcome, memory, redacted, silence })
     }
 

@@ -1,13 +1,16 @@
 //! Changing and judging a memory. What a person wrote only a person may change or condemn (S1.36).
 
 use doze_core::duplicate::{Relation, relation};
-use doze_core::model::{AgentId, Kind, Memory, MemoryId, OwnerId, Space, Status, Verification, content_hash};
+use doze_core::model::{
+    AgentId, Face, Kind, Memory, MemoryId, Origin, OwnerId, Space, Status, Verification, content_hash,
+};
 use doze_core::promote::text_of;
 use doze_core::text;
 use doze_store::{ChangeSet, Snapshot};
 
 use super::add::{Cleaned, bounded_list, cleaned_title, title_of};
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, body_bound};
+use crate::commit::{Finds, Found};
 use crate::names::{check_given, safe_name};
 use crate::recall::Reader;
 use crate::{Engine, EngineError, Problem};
@@ -244,22 +247,31 @@ impl Engine {
         }
     }
 
-    /// Another agent found the same (S0.35).
+    /// Another agent found the same (S0.35), which shares an agent's fact with its project.
     pub fn confirm(&self, owner: &OwnerId, id: &MemoryId, agent: &AgentId) -> Result<Memory, EngineError> {
         check_given("agent", agent.as_str())?;
         let name = safe_name(agent.as_str());
         let agent = &AgentId::new(name.clone());
-        self.change_memory(owner, id, |snapshot, mut memory| {
+        let confirmed = self.change_memory(owner, id, |snapshot, mut memory| {
             self.refuse_agent(snapshot, owner, &memory, false)?;
             let is_own = memory.scope.agent() == Some(agent)
                 || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
-            if !is_own && !memory.confirmed_by.contains(&name) {
-                memory.confirmed_by.push(name.clone());
-                memory.evidence_count += 1;
-                memory.last_confirmed_at = self.now();
+            if is_own || memory.confirmed_by.contains(&name) {
+                return Ok(put(owner, memory));
             }
+            memory.confirmed_by.push(name.clone());
+            memory.evidence_count += 1;
+            memory.last_confirmed_at = self.now();
             Ok(put(owner, memory))
-        })
+        })?;
+        if let (Face::Office, Some(agent), Some(project)) =
+            (confirmed.face, confirmed.scope.agent().cloned(), confirmed.scope.project())
+        {
+            let (id, text) = (confirmed.id.clone(), text_of(&confirmed).to_owned());
+            let found = vec![Found { id, text, origin: Origin::Agent }];
+            self.share(owner, project, Finds::of(agent, found))?;
+        }
+        Ok(confirmed)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Taking in the memory of the original office program. Its files are only read; the same folder again changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::path::Path;
 
 use doze_core::model::{
@@ -13,10 +13,12 @@ use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject, foreign_ke
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::learned::{Told, with_told};
+use super::learned::{Told, grave_of_tech, with_told};
 use super::record::{self, Fields, Foreign, GivenFact, Object};
+use super::seen::Seen;
 use super::tree::{File, Tree, root_of};
 use super::{AGENT_FACTS, Problems, SHARED_FACTS, foreign_file_key, foreign_session_key, foreign_work_key};
+use crate::commit::marked;
 use crate::import::{ImportRequest, Imported};
 use crate::memory::title_of;
 use crate::names::{MAX_NAME_BYTES, safe_name};
@@ -27,6 +29,9 @@ const FOREIGN: f64 = 0.6;
 /// Characters of a fact, and bytes of any other entry.
 const MAX_FACT: usize = 8_000;
 const MAX_ENTRY: usize = 256 * 1024;
+/// Files, and sessions, that are decided on in one step: each step waits for the disk.
+const FILES_AT_ONCE: usize = 100;
+const SESSIONS_AT_ONCE: usize = 500;
 const BUSY: &str = "others keep writing to the same office";
 
 impl Engine {
@@ -65,6 +70,7 @@ impl Engine {
             now: self.now(),
             problems,
             done: Imported::default(),
+            asides: Vec::new(),
         };
         work.take(&tree)?;
         self.write_workspaces(owner);
@@ -85,6 +91,35 @@ struct Import<'a> {
     now: Timestamp,
     problems: Problems,
     done: Imported,
+    /// What files say beside their records, to be written.
+    asides: Vec<(String, Vec<u8>)>,
+}
+
+/// The work states of a tree, by the agents that its files are named after.
+type States<'a> = BTreeMap<&'a str, &'a Value>;
+
+/// What became of entries.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    added: u64,
+    known: u64,
+    left_out: u64,
+}
+
+impl Taken {
+    fn add(&mut self, more: Self) {
+        self.added += more.added;
+        self.known += more.known;
+        self.left_out += more.left_out;
+    }
+}
+
+/// The facts of a file, for a space.
+struct Facts<'a> {
+    scope: Scope,
+    entries: Vec<Entry<'a>>,
+    cap: usize,
+    place: &'a str,
 }
 
 /// A fact of a file, beside its entry.
@@ -96,21 +131,34 @@ struct Entry<'a> {
 
 impl Import<'_> {
     fn take(&mut self, tree: &Tree) -> Result<(), EngineError> {
-        for file in &tree.sessions {
-            self.sessions(file)?;
+        let states = tree.works.iter().map(|file| (file.agent.as_str(), &file.value)).collect();
+        for files in tree.sessions.chunks(FILES_AT_ONCE) {
+            self.sessions(&states, files)?;
         }
-        for file in &tree.agents {
-            self.facts(file)?;
+        for files in tree.agents.chunks(FILES_AT_ONCE) {
+            let mut spaces = Vec::new();
+            for file in files {
+                let Some(agent) = self.agent(file) else { continue };
+                let entries = self.entries(file, "facts");
+                self.beside(file, &["agentId", "facts"], agent.id.as_str())?;
+                let scope = Scope::Agent { project: Some(self.project.clone()), agent: agent.id };
+                spaces.push(Facts { scope, entries, cap: AGENT_FACTS, place: &file.place });
+            }
+            self.memories(&spaces)?;
         }
         if let Some(file) = &tree.shared {
             let entries = self.entries(file, "items");
-            self.memories(&Scope::Project(self.project.clone()), &entries, SHARED_FACTS, &file.place)?;
+            let scope = Scope::Project(self.project.clone());
             self.beside(file, &["items"], "")?;
+            self.memories(&[Facts { scope, entries, cap: SHARED_FACTS, place: &file.place }])?;
         }
-        for file in &tree.works {
-            self.work(file)?;
+        for files in tree.works.chunks(FILES_AT_ONCE) {
+            self.works(files)?;
         }
-        tree.legacy.as_ref().map_or(Ok(()), |file| self.learned(file))
+        if let Some(file) = &tree.legacy {
+            self.learned(file)?;
+        }
+        self.write_asides()
     }
 
     /// The agent of a file: as the file itself says, which knows letters that its name cannot have.
@@ -122,14 +170,6 @@ impl Import<'_> {
             return None;
         }
         Some(AgentRef { id: AgentId::new(id.clone()), name: id, harness: String::new() })
-    }
-
-    fn facts(&mut self, file: &File) -> Result<(), EngineError> {
-        let Some(agent) = self.agent(file) else { return Ok(()) };
-        let entries = self.entries(file, "facts");
-        let scope = Scope::Agent { project: Some(self.project.clone()), agent: agent.id.clone() };
-        self.memories(&scope, &entries, AGENT_FACTS, &file.place)?;
-        self.beside(file, &["agentId", "facts"], agent.id.as_str())
     }
 
     fn entries<'f>(&mut self, file: &'f File, field: &str) -> Vec<Entry<'f>> {
@@ -157,56 +197,86 @@ impl Import<'_> {
         }
     }
 
-    /// Facts into a space. What has its words already stays as it is; of more than `cap` the least reinforced are kept
-    /// and not recalled.
-    fn memories(
-        &mut self,
-        scope: &Scope,
-        entries: &[Entry<'_>],
-        cap: usize,
-        place: &str,
-    ) -> Result<(), EngineError> {
-        let (added, known, left_out, stale) = self.engine.decide(BUSY, |snapshot| {
+    /// Facts into their spaces, in one step. What has its words already stays as it is, but for a count that was higher
+    /// elsewhere; what was read before and is gone since stays gone. Of more than `cap` the least reinforced are kept and
+    /// not recalled.
+    fn memories(&mut self, spaces: &[Facts<'_>]) -> Result<(), EngineError> {
+        let (taken, stale) = self.engine.decide(BUSY, |snapshot| {
             let mut set = ChangeSet::new(self.owner.clone());
-            let existing = snapshot.memories(self.owner, scope)?;
-            let mut texts: BTreeSet<String> =
-                existing.iter().map(|memory| text_of(memory).to_owned()).collect();
-            let is_office = |memory: &&Memory| memory.face == Face::Office && memory.status == Status::Active;
-            let room = cap.saturating_sub(existing.iter().filter(is_office).count());
-            let (mut fresh, mut known, mut left_out) = (Vec::new(), 0, 0);
-            for entry in entries {
-                if self.engine.is_forgotten(snapshot, self.owner, &entry.fact.fact)? {
-                    left_out += 1;
-                } else if texts.insert(entry.fact.fact.clone()) {
-                    fresh.push(entry);
-                } else {
-                    known += 1;
-                }
+            let (mut taken, mut stale) = (Taken::default(), Vec::new());
+            for space in spaces {
+                let (next, count, beyond) = self.space(snapshot, set, space)?;
+                set = next;
+                taken.add(count);
+                stale.push(beyond);
             }
-            fresh.sort_by_key(|entry| (std::cmp::Reverse(entry.fact.reinforce_count), entry.at));
-            let stale = fresh.len().saturating_sub(room) as u64;
-            for (at, entry) in fresh.iter().enumerate() {
-                let status = if at < room { Status::Active } else { Status::Stale };
-                let memory = self.memory(scope, &entry.fact, status);
-                let ours = match scope {
-                    Scope::Project(_) => record::write_shared(&memory),
-                    _ => record::write_fact(&memory),
-                };
-                let foreign = Foreign::of(entry.at, entry.given, &ours);
-                set = set.put_aux(Family::Other, foreign_key(&memory.id), encoded(&foreign)?);
-                set = set.put_memory(memory);
-            }
-            let set = set.expect_seen(snapshot, Subject::Scope(scope.clone()))?;
-            Ok((set, (fresh.len() as u64, known, left_out, stale)))
+            Ok((set, (taken, stale)))
         })?;
-        self.done.added += added;
-        self.done.known += known;
-        self.done.left_out += left_out;
-        if stale > 0 {
-            let reason = format!("{stale} facts beyond {cap} were kept as stale, the least reinforced");
-            self.problems.name(place, reason);
+        self.count(taken);
+        for (space, stale) in spaces.iter().zip(stale).filter(|(_, stale)| *stale > 0) {
+            let reason =
+                format!("{stale} facts beyond {} were kept as stale, the least reinforced", space.cap);
+            self.problems.name(space.place, reason);
         }
         Ok(())
+    }
+
+    /// One space of [`Import::memories`]; answers also how many facts are beyond its cap.
+    fn space(
+        &self,
+        snapshot: &Snapshot,
+        mut set: ChangeSet,
+        space: &Facts<'_>,
+    ) -> Result<(ChangeSet, Taken, u64), EngineError> {
+        let Facts { scope, entries, cap, place } = space;
+        let existing = snapshot.memories(self.owner, scope)?;
+        let is_office = |memory: &&Memory| memory.face == Face::Office && memory.status == Status::Active;
+        let room = cap.saturating_sub(existing.iter().filter(is_office).count());
+        let mut texts: BTreeMap<String, Option<Memory>> =
+            existing.into_iter().map(|memory| (text_of(&memory).to_owned(), Some(memory))).collect();
+        let seen = Seen::of(snapshot, self.owner, &self.project, place)?;
+        let (mut now_seen, mut fresh, mut taken) = (Seen::default(), Vec::new(), Taken::default());
+        for entry in entries {
+            let fact = &entry.fact;
+            now_seen.insert(&fact.fact);
+            if self.engine.is_forgotten(snapshot, self.owner, &fact.fact)? {
+                taken.left_out += 1;
+                continue;
+            }
+            match texts.entry(fact.fact.clone()) {
+                btree_map::Entry::Vacant(_) if seen.has(&fact.fact) => taken.known += 1,
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(None);
+                    fresh.push(entry);
+                }
+                btree_map::Entry::Occupied(mut known) => {
+                    match known.get_mut().as_mut().and_then(|memory| raised(memory, fact).then_some(&*memory))
+                    {
+                        Some(memory) => {
+                            set = set.put_memory(memory.clone());
+                            taken.added += 1;
+                        }
+                        None => taken.known += 1,
+                    }
+                }
+            }
+        }
+        fresh.sort_by_key(|entry| (std::cmp::Reverse(entry.fact.reinforce_count), entry.at));
+        let stale = fresh.len().saturating_sub(room) as u64;
+        for (at, entry) in fresh.iter().enumerate() {
+            let status = if at < room { Status::Active } else { Status::Stale };
+            let memory = self.memory(scope, &entry.fact, status);
+            let ours = match scope {
+                Scope::Project(_) => record::write_shared(&memory),
+                _ => record::write_fact(&memory),
+            };
+            let foreign = Foreign::of(entry.at, entry.given, &ours);
+            set = set.put_aux(Family::Other, foreign_key(&memory.id), encoded(&foreign)?);
+            set = set.put_memory(memory);
+        }
+        taken.added += fresh.len() as u64;
+        set = now_seen.put(set, &self.project, place)?;
+        Ok((set.expect_seen(snapshot, Subject::Scope(scope.clone()))?, taken, stale))
     }
 
     fn memory(&self, scope: &Scope, fact: &GivenFact, status: Status) -> Memory {
@@ -252,8 +322,27 @@ impl Import<'_> {
         }
     }
 
-    fn sessions(&mut self, file: &File) -> Result<(), EngineError> {
-        let Some(agent) = self.agent(file) else { return Ok(()) };
+    /// The sessions of some files, many in one step.
+    fn sessions(&mut self, states: &States<'_>, files: &[File]) -> Result<(), EngineError> {
+        let mut found = Vec::new();
+        for file in files {
+            let Some(agent) = self.agent(file) else { continue };
+            self.sessions_of(states, file, &agent, &mut found)?;
+            self.beside(file, &["latest", "history", "agentId"], agent.id.as_str())?;
+        }
+        for sessions in found.chunks(SESSIONS_AT_ONCE) {
+            self.keep_sessions(sessions)?;
+        }
+        Ok(())
+    }
+
+    fn sessions_of(
+        &mut self,
+        states: &States<'_>,
+        file: &File,
+        agent: &AgentRef,
+        found: &mut Vec<(Session, Foreign)>,
+    ) -> Result<(), EngineError> {
         let mut given = file.list("history", &mut self.problems);
         if let Some(latest) = file.value.get("latest").and_then(Value::as_object) {
             // The newest stands twice in a whole file; in a damaged one it may be all there is.
@@ -261,7 +350,8 @@ impl Import<'_> {
                 given.push((given.len(), latest));
             }
         }
-        let known = self.known_sessions(&agent)?;
+        let known = self.known_sessions(agent)?;
+        let first = found.len();
         for (at, given) in given {
             self.done.read += 1;
             let mut fields = Fields::of(given);
@@ -281,13 +371,30 @@ impl Import<'_> {
                 self.done.known += 1;
                 continue;
             }
-            let mut session = self.session(&agent, when);
+            let mut session = self.session(agent, when);
             let ours = record::write_summary(&session, &summary);
-            session.key = record::session_key(&agent, if fields_have_time(given) { &ours } else { given });
+            session.key = record::session_key(agent, if fields_have_time(given) { &ours } else { given });
             session.summary = Some(summary);
-            self.keep_session(session, &Foreign::of(at, given, &ours))?;
+            found.push((session, Foreign::of(at, given, &ours)));
         }
-        self.beside(file, &["latest", "history", "agentId"], agent.id.as_str())
+        self.mark_broken_off(states, file, &mut found[first..]);
+        Ok(())
+    }
+
+    /// The program clears the state of a run that ended well, and writes a summary of one that broke off as well: the
+    /// newest session beside a state that was not told later is that run's.
+    fn mark_broken_off(&self, states: &States<'_>, file: &File, sessions: &mut [(Session, Foreign)]) {
+        let Some(Value::Object(given)) = states.get(file.agent.as_str()) else { return };
+        let agent = AgentRef { id: AgentId::new(""), name: String::new(), harness: String::new() };
+        let work = record::work(&mut Fields::of(given), self.no_work(agent), self.now);
+        let newest = sessions.iter_mut().max_by_key(|(session, _)| session.last_event_at);
+        if let Some((session, _)) = newest.filter(|(session, _)| session.last_event_at >= work.updated_at) {
+            session.outcome = match work.status {
+                WorkStatus::Running | WorkStatus::Interrupted => Outcome::Interrupted,
+                WorkStatus::Failed => Outcome::Failed,
+                WorkStatus::Cancelled => Outcome::Cancelled,
+            };
+        }
     }
 
     fn known_sessions(&self, agent: &AgentRef) -> Result<BTreeSet<(Timestamp, String)>, EngineError> {
@@ -325,42 +432,85 @@ impl Import<'_> {
         }
     }
 
-    fn keep_session(&mut self, session: Session, foreign: &Foreign) -> Result<(), EngineError> {
-        let (added, known, left_out) = self.engine.decide(BUSY, |snapshot| {
-            let set = ChangeSet::new(self.owner.clone());
-            if self.engine.session_forgotten_at(snapshot, self.owner, &session.key.session)?.is_some() {
-                return Ok((set, (0, 0, 1)));
+    fn keep_sessions(&mut self, sessions: &[(Session, Foreign)]) -> Result<(), EngineError> {
+        let taken = self.engine.decide(BUSY, |snapshot| {
+            let mut set = ChangeSet::new(self.owner.clone());
+            let (mut taken, mut keys) = (Taken::default(), BTreeSet::new());
+            for (session, foreign) in sessions {
+                let mut session = session.clone();
+                let held = snapshot.session(self.owner, &session.key)?;
+                if held.is_some_and(|held| held.project.as_ref() != Some(&self.project)) {
+                    // The same folder was read in for another project.
+                    session.key = marked(&session.key.session, &session.agent, Some(&self.project));
+                }
+                let key = session.key.clone();
+                if self.engine.session_forgotten_at(snapshot, self.owner, &key.session)?.is_some() {
+                    taken.left_out += 1;
+                } else if !keys.insert(key.clone()) || snapshot.session(self.owner, &key)?.is_some() {
+                    taken.known += 1;
+                } else {
+                    set = set
+                        .expect_seen(snapshot, Subject::Session(key.clone()))?
+                        .put_aux(Family::Other, foreign_session_key(&key), encoded(foreign)?)
+                        .put_session(session);
+                    taken.added += 1;
+                }
             }
-            if snapshot.session(self.owner, &session.key)?.is_some() {
-                return Ok((set, (0, 1, 0)));
-            }
-            let set = set
-                .expect_seen(snapshot, Subject::Session(session.key.clone()))?
-                .put_aux(Family::Other, foreign_session_key(&session.key), encoded(foreign)?)
-                .put_session(session.clone());
-            Ok((set, (1, 0, 0)))
+            Ok((set, taken))
         })?;
-        self.done.added += added;
-        self.done.known += known;
-        self.done.left_out += left_out;
+        self.count(taken);
+        Ok(())
+    }
+
+    /// The work states of some files, in one step.
+    fn works(&mut self, files: &[File]) -> Result<(), EngineError> {
+        let mut found = Vec::new();
+        for file in files {
+            found.extend(self.work(file).map(|(work, foreign)| (work, foreign, file)));
+        }
+        let taken = self.engine.decide(BUSY, |snapshot| {
+            let mut set = ChangeSet::new(self.owner.clone());
+            let mut taken = Taken::default();
+            for (work, foreign, file) in &found {
+                let told = file.value.to_string();
+                let known = snapshot.work(self.owner, &work.agent.id, Some(&self.project), None)?;
+                // One that was read before may have been cleared since; a run that is over does not run again.
+                if Seen::of(snapshot, self.owner, &self.project, &file.place)?.has(&told)
+                    || known.is_some_and(|known| known.updated_at >= work.updated_at)
+                {
+                    taken.known += 1;
+                    continue;
+                }
+                let subject = Subject::Work(work.agent.id.clone(), Some(self.project.clone()), None);
+                let key = foreign_work_key(&self.project, work.agent.id.as_str());
+                set = set.expect_seen(snapshot, subject)?.put_work(work.clone());
+                set = set.put_aux(Family::Other, key, encoded(foreign)?);
+                let mut seen = Seen::default();
+                seen.insert(&told);
+                set = seen.put(set, &self.project, &file.place)?;
+                taken.added += 1;
+            }
+            Ok((set, taken))
+        })?;
+        self.count(taken);
         Ok(())
     }
 
     /// A work state; one that was told later than the file's stays. A cleared one is no state.
-    fn work(&mut self, file: &File) -> Result<(), EngineError> {
+    fn work(&mut self, file: &File) -> Option<(WorkState, Foreign)> {
         let given = match &file.value {
-            Value::Null => return Ok(()),
+            Value::Null => return None,
             Value::Object(given) => given,
             _ => {
                 self.problems.name(&file.place, "it is no object");
-                return Ok(());
+                return None;
             }
         };
-        let Some(agent) = self.agent(file) else { return Ok(()) };
+        let agent = self.agent(file)?;
         self.done.read += 1;
-        if Value::Object(given.clone()).to_string().len() > MAX_ENTRY {
+        if file.value.to_string().len() > MAX_ENTRY {
             self.problems.name(&file.place, "it is too large");
-            return Ok(());
+            return None;
         }
         let mut fields = Fields::of(given);
         let work = record::work(&mut fields, self.no_work(agent), self.now);
@@ -368,20 +518,7 @@ impl Import<'_> {
             self.problems.name(&file.place, note);
         }
         let foreign = Foreign::of(0, given, &record::write_work(&work));
-        let is_new = self.engine.decide(BUSY, |snapshot| {
-            let set = ChangeSet::new(self.owner.clone());
-            let project = Some(&self.project);
-            let known = snapshot.work(self.owner, &work.agent.id, project, None)?;
-            if known.is_some_and(|known| known.updated_at >= work.updated_at) {
-                return Ok((set, false));
-            }
-            let subject = Subject::Work(work.agent.id.clone(), project.cloned(), None);
-            let key = foreign_work_key(&self.project, work.agent.id.as_str());
-            let set = set.expect_seen(snapshot, subject)?.put_work(work.clone());
-            Ok((set.put_aux(Family::Other, key, encoded(&foreign)?), true))
-        })?;
-        *(if is_new { &mut self.done.added } else { &mut self.done.known }) += 1;
-        Ok(())
+        Some((work, foreign))
     }
 
     fn no_work(&self, agent: AgentRef) -> WorkState {
@@ -450,7 +587,7 @@ impl Import<'_> {
         })?;
         self.done.added += noted.added;
         self.done.known += noted.known;
-        self.done.left_out += left_out;
+        self.done.left_out += left_out + noted.dropped;
         self.beside(file, &["reviewPatterns", "techPreferences", "projectHistory"], "")
     }
 
@@ -464,7 +601,7 @@ impl Import<'_> {
             }
         }
         for known in &given.tech_preferences {
-            if is_fresh(known)? {
+            if is_fresh(&grave_of_tech(known))? {
                 fresh.tech_preferences.push(known.clone());
             }
         }
@@ -485,10 +622,44 @@ impl Import<'_> {
         }
         let folder = file.place.split('/').next().unwrap_or_default();
         let key = foreign_file_key(&self.project, &format!("{folder}\0{agent}"));
-        let set = ChangeSet::new(self.owner.clone()).put_aux(Family::Other, key, encoded(&rest)?);
+        self.asides.push((key, encoded(&rest)?));
+        if self.asides.len() >= SESSIONS_AT_ONCE { self.write_asides() } else { Ok(()) }
+    }
+
+    fn write_asides(&mut self) -> Result<(), EngineError> {
+        let mut set = ChangeSet::new(self.owner.clone());
+        for (key, rest) in self.asides.drain(..) {
+            set = set.put_aux(Family::Other, key, rest);
+        }
         self.engine.store().apply(set)?;
         Ok(())
     }
+
+    fn count(&mut self, taken: Taken) {
+        self.done.added += taken.added;
+        self.done.known += taken.known;
+        self.done.left_out += taken.left_out;
+    }
+}
+
+/// Raises what is known to what a file tells of it; answers whether that says more. What a person took out of force
+/// stays as it is.
+fn raised(memory: &mut Memory, told: &GivenFact) -> bool {
+    if memory.face != Face::Office || !matches!(memory.status, Status::Active | Status::Stale) {
+        return false;
+    }
+    let confirmed = memory.confirmed_by.len();
+    for agent in told.confirmed_by.iter().map(|agent| safe_name(agent)) {
+        if !memory.confirmed_by.contains(&agent) {
+            memory.confirmed_by.push(agent);
+        }
+    }
+    let is_more = told.reinforce_count > memory.reinforce_count || memory.confirmed_by.len() > confirmed;
+    memory.reinforce_count = memory.reinforce_count.max(told.reinforce_count);
+    if is_more {
+        memory.last_confirmed_at = memory.last_confirmed_at.max(told.last_seen);
+    }
+    is_more
 }
 
 /// Whether an entry tells when it was. Of one that does not, our rendering tells the time of the import.

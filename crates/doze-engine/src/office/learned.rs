@@ -28,7 +28,7 @@ const MAX_GIVEN_TECH: usize = 2_000;
 pub struct NotedLearning {
     /// New and known entries.
     pub noted: Noted,
-    /// Entries left alone because they had been forgotten.
+    /// Entries left alone because they had been forgotten, or because there was no room for them.
     pub left_out: u64,
     /// How often each redaction rule struck.
     pub redacted: BTreeMap<String, u64>,
@@ -132,7 +132,7 @@ impl Engine {
         let issues = if office::is_fail(verdict, &text) { office::issues(&text) } else { Vec::new() };
         let now = self.now();
         let (noted, left_out) =
-            self.learn_office(owner, &issues, |learned, issues| learned.flag(issues, now))?;
+            self.learn_office(owner, &issues, str::to_owned, |learned, issues| learned.flag(issues, now))?;
         Ok(NotedLearning { noted, left_out, redacted })
     }
 
@@ -140,7 +140,7 @@ impl Engine {
     pub fn office_plan(&self, owner: &OwnerId, text: &str) -> Result<NotedLearning, EngineError> {
         let (text, redacted) = self.taught(owner, text)?;
         let tech = office::tech_lines(&text);
-        let (noted, left_out) = self.learn_office(owner, &tech, Learned::approve)?;
+        let (noted, left_out) = self.learn_office(owner, &tech, grave_of_tech, Learned::approve)?;
         Ok(NotedLearning { noted, left_out, redacted })
     }
 
@@ -205,7 +205,7 @@ impl Engine {
             let same = office::key(text);
             told.retain(|key, _| key.split('\0').nth(1) != Some(&same));
             let set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-            Ok((self.bury(snapshot, set, &std::iter::once(text.to_owned()).collect())?, count))
+            Ok((self.bury(snapshot, set, &BTreeSet::from([text.to_owned(), grave_of_tech(text)]))?, count))
         })
     }
 
@@ -231,11 +231,12 @@ impl Engine {
         }
     }
 
-    /// Adds entries that were not forgotten; answers what became of them and how many had been.
+    /// Adds entries that were not forgotten; answers what became of them and how many were left out.
     fn learn_office(
         &self,
         owner: &OwnerId,
         entries: &[String],
+        grave: impl Fn(&str) -> String,
         add: impl Fn(&mut Learned, &[String]) -> Noted,
     ) -> Result<(Noted, u64), EngineError> {
         if entries.is_empty() {
@@ -244,11 +245,12 @@ impl Engine {
         self.change_learned(owner, |snapshot, learned| {
             let mut fresh = Vec::new();
             for entry in entries {
-                if !self.is_forgotten(snapshot, owner, entry)? {
+                if !self.is_forgotten(snapshot, owner, &grave(entry))? {
                     fresh.push(entry.clone());
                 }
             }
-            Ok((add(learned, &fresh), (entries.len() - fresh.len()) as u64))
+            let noted = add(learned, &fresh);
+            Ok((noted, (entries.len() - fresh.len()) as u64 + noted.dropped))
         })
     }
 
@@ -297,6 +299,12 @@ pub(super) fn with_told(
 pub(super) fn told_in(snapshot: &Snapshot, owner: &OwnerId) -> Result<Told, EngineError> {
     let bytes = snapshot.aux(owner, Family::Other, TOLD)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+}
+
+/// Under which text it is remembered that the name of a technology was forgotten: words alone do not tell `.NET` from
+/// `net`.
+pub(super) fn grave_of_tech(name: &str) -> String {
+    format!("technology{}", doze_core::model::hex(office::tech_key(name).as_bytes()))
 }
 
 pub(super) fn pattern_key(known: &ReviewPattern) -> String {

@@ -6,6 +6,7 @@ mod import;
 mod learned;
 mod read;
 mod record;
+mod seen;
 mod tree;
 
 use doze_core::model::{ProjectId, SessionKey};

@@ -20,12 +20,12 @@ pub(super) struct Read {
     /// What could be read; `None` when nothing could.
     pub(super) value: Option<Value>,
     /// What was wrong with it.
-    pub(super) problem: Option<String>,
+    pub(super) problems: Vec<String>,
 }
 
 /// Reads a file. Of one that breaks off, or goes on as no JSON, everything before that is read.
 pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
-    let failed = |problem: String| Read { value: None, problem: Some(problem) };
+    let failed = |problem: String| Read { value: None, problems: vec![problem] };
     let mut bytes = Vec::new();
     let opened = open_regular(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     if let Err(error) = opened {
@@ -35,6 +35,14 @@ pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
         return failed(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
     }
     let given = String::from_utf8_lossy(&bytes);
+    let mut problems = Vec::new();
+    if matches!(given, std::borrow::Cow::Owned(_)) {
+        let damage = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+        problems.push(format!(
+            "it is no UTF-8 at {damage} places; each is read as {}",
+            char::REPLACEMENT_CHARACTER
+        ));
+    }
     let given = given.trim_start_matches('\u{feff}').trim();
     if given.is_empty() {
         return failed("it is empty".to_owned());
@@ -50,7 +58,8 @@ pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
             )
         }
     };
-    Read { value: value.map(|value| cleaned(value, redacted)), problem }
+    problems.extend(problem);
+    Read { value: value.map(|value| cleaned(value, redacted)), problems }
 }
 
 /// The byte at which the reader gave up; it counts columns in bytes.
@@ -138,10 +147,12 @@ mod tests {
         for (given, expected) in table {
             let read = read_text(given.as_bytes());
             assert_eq!(read.value, expected, "{given}");
-            assert!(read.problem.is_some(), "{given}");
+            assert_eq!(read.problems.len(), 1, "{given}");
         }
         assert_eq!(read_text(b"\xef\xbb\xbf{\"a\":1}").value, Some(json!({"a": 1})));
-        assert_eq!(read_text(b"").problem.unwrap(), "it is empty");
+        assert_eq!(read_text(b"").problems, ["it is empty"]);
+        let read = read_text(b"{\"a\":\"caf\xe9 \xff\xfe\"}");
+        assert!(read.value.is_some() && read.problems[0].contains("no UTF-8 at 3 places"), "{read:?}");
         assert_eq!(read_text(b"null").value, Some(Value::Null));
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use doze_core::model::{
     AgentRef, Kind, Memory, Session, SessionKey, Summary, Tokens, WorkState, WorkStatus, hex,
 };
-use doze_core::office::{AXES, MAX_SUMMARY, MAX_TECH, ProjectRecord, ReviewPattern};
+use doze_core::office::{AXES, MAX_SUMMARY, MAX_TECH, ProjectRecord, RATINGS, ReviewPattern};
 use doze_core::promote::text_of;
 use doze_core::text;
 use jiff::Timestamp;
@@ -317,8 +317,14 @@ pub(super) fn write_pattern(known: &ReviewPattern) -> Object {
 
 pub(super) fn project(fields: &mut Fields<'_>, now: Timestamp) -> Option<ProjectRecord> {
     let given = fields.object("ratings").cloned().unwrap_or_default();
-    let mut ratings: Vec<(String, f64)> =
-        given.into_iter().filter_map(|(axis, rating)| Some((axis, rating.as_f64()?))).collect();
+    let mut ratings: Vec<(String, f64)> = Vec::new();
+    for (axis, rating) in given {
+        match rating.as_f64() {
+            Some(rating) if RATINGS.contains(&rating) => ratings.push((axis, rating)),
+            Some(_) => fields.notes.push(format!("ratings.{axis} is outside 1 to 5")),
+            None => fields.notes.push(format!("ratings.{axis} is no number")),
+        }
+    }
     // The document's axes come first, in its order; another program may have more.
     ratings.sort_by_key(|(axis, _)| {
         (AXES.iter().position(|known| known == axis).unwrap_or(AXES.len()), axis.clone())

@@ -74,7 +74,7 @@ impl Tree {
             return None;
         }
         let read = read(&path, &mut self.redacted);
-        if let Some(problem) = read.problem {
+        for problem in read.problems {
             problems.name(place, problem);
         }
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -82,7 +82,12 @@ impl Tree {
     }
 
     fn folder(&mut self, root: &Path, name: &str, problems: &mut Problems) -> Vec<File> {
-        let entries = match std::fs::read_dir(root.join(name)) {
+        let folder = root.join(name);
+        if folder.is_symlink() {
+            problems.name(name, "it is a link and was not followed");
+            return Vec::new();
+        }
+        let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {

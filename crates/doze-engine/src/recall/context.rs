@@ -1,11 +1,14 @@
 //! What an office agent is told: recovery after a lost session, and knowledge before every task.
 
-use doze_core::model::{AgentId, Event, Face, Memory, OwnerId, Scope, Session, Summary, WorkState};
+use doze_core::model::{
+    AgentId, Event, Face, Memory, Outcome, OwnerId, Scope, Session, SessionEnd, Summary, WorkState,
+};
 use doze_core::render::context::{ContextInput, DEFAULT_TOKENS, RecentSession, context};
 use doze_core::render::recovery::{Known, LegacyMessage, LegacyRecovery, Recovery, window};
 use doze_store::{SessionFilter, Snapshot};
 
 use super::{Reader, Told};
+use crate::commit::called;
 use crate::names::safe_name;
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
@@ -82,9 +85,17 @@ impl Engine {
             Some(session) => works.iter().position(|work| work.session.as_ref() == Some(session)),
             None => (!works.is_empty()).then_some(0),
         };
-        let work = chosen.map(|at| works.remove(at));
+        let mut work = chosen.map(|at| works.remove(at));
         let named = session.as_deref().or(work.as_ref().and_then(|work| work.session.as_deref()));
-        let last = last_session(&snapshot, owner, agent, place.as_ref(), named)?;
+        let mut last = last_session(&snapshot, owner, agent, place.as_ref(), named)?;
+        if session.is_none()
+            && let Some(old) = &work
+            && let Some(later) = ended_well_after(&snapshot, owner, agent, place.as_ref(), old)?
+        {
+            // The task that broke off was given up: the agent has done another one since.
+            works.splice(0..0, work.take());
+            last = Some(later);
+        }
         let messages = match &last {
             Some(session) => window(&last_events(&snapshot, owner, session)?),
             None => Vec::new(),
@@ -208,14 +219,27 @@ fn last_session(
     named: Option<&str>,
 ) -> Result<Option<Session>, EngineError> {
     if let Some(session) = named {
-        return Ok(snapshot
-            .sessions_named(owner, session)?
-            .into_iter()
-            .find(|session| session.agent.id == *agent));
+        return Ok(called(snapshot, owner, session, agent, place)?.into_iter().next());
     }
     let project = place.map(Resolved::reads);
     let filter = SessionFilter { project, agent: Some(agent.clone()), ..Default::default() };
     let sessions = snapshot.sessions(owner, &filter, None, LAST_SESSIONS)?.items;
     // One of which nothing is known yet does not hide what was done before.
     Ok(sessions.into_iter().find(|session| session.summary.is_some() || session.event_count > 0))
+}
+
+/// The last session of an agent that did what was asked, when it began after a work state of another session was told
+/// last. A session that ran beside that one says nothing about it.
+fn ended_well_after(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    agent: &AgentId,
+    place: Option<&Resolved>,
+    work: &WorkState,
+) -> Result<Option<Session>, EngineError> {
+    let Some(last) = last_session(snapshot, owner, agent, place, None)? else { return Ok(None) };
+    let ended_well =
+        last.ended.is_some_and(|end| end != SessionEnd::Quit) && last.outcome == Outcome::Success;
+    let is_later = last.started_at > work.updated_at && last.summary.is_some();
+    Ok((ended_well && is_later).then_some(last))
 }

@@ -19,6 +19,7 @@ use crate::{Engine, EngineError};
 pub use brief::BriefRequest;
 pub(crate) use brief::{shown_at, shown_key, shows, with_shown};
 pub use context::{ContextAnswer, ContextRequest, RecoverRequest, Recovered};
+pub use roster::Roster;
 pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};
 
 /// A text to inject, what it costs and the memories in it.

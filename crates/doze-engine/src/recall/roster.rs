@@ -13,17 +13,29 @@ use crate::{Engine, EngineError};
 
 /// Agents in one roster.
 const MAX_AGENTS: usize = 50;
-/// Sessions looked through for agents when none are named.
-const MAX_SESSIONS: usize = 500;
+/// Sessions looked through for agents when none are named: so many at once, and pages of them.
+const SESSIONS: usize = 500;
+const MAX_PAGES: usize = 20;
+
+/// The roster, and what its lines are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roster {
+    /// The text.
+    pub told: Told,
+    /// The agents of its lines.
+    pub agents: Vec<RosterAgent>,
+    /// Agents there was no line for.
+    pub more: usize,
+}
 
 impl Engine {
-    /// The roster of the named agents, or of all that worked in the project lately, and what its lines are made of.
+    /// The roster of the named agents, or of the fifty that worked in the project last.
     pub fn roster(
         &self,
         owner: &OwnerId,
         reader: &Reader,
         agents: &[AgentId],
-    ) -> Result<(Told, Vec<RosterAgent>), EngineError> {
+    ) -> Result<Roster, EngineError> {
         check_count("agents", agents.len(), MAX_AGENTS)?;
         let place = self.place_of_reader(owner, reader)?;
         let project = place.as_ref().map(Resolved::reads);
@@ -32,11 +44,20 @@ impl Engine {
         let mut lines: Vec<RosterAgent> = Vec::new();
         if agents.is_empty() {
             let mut newest: BTreeMap<AgentId, Session> = BTreeMap::new();
-            for session in snapshot.sessions(owner, &filter, None, MAX_SESSIONS)?.items {
-                newest.entry(session.agent.id.clone()).or_insert(session);
+            let mut after = None;
+            for _ in 0..MAX_PAGES {
+                let page = snapshot.sessions(owner, &filter, after.as_ref(), SESSIONS)?;
+                for session in page.items {
+                    newest.entry(session.agent.id.clone()).or_insert(session);
+                }
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
             }
             lines
                 .extend(newest.into_values().map(|session| line(&session.agent.name.clone(), Some(session))));
+            lines.sort_by_key(|line| std::cmp::Reverse(line.last.as_ref().map(|last| last.at)));
         }
         for agent in agents {
             let agent = AgentId::new(safe_name(agent.as_str()));
@@ -45,9 +66,10 @@ impl Engine {
             let name = last.as_ref().map_or_else(|| agent.to_string(), |session| session.agent.name.clone());
             lines.push(line(&name, last));
         }
+        let more = lines.len().saturating_sub(MAX_AGENTS);
         lines.truncate(MAX_AGENTS);
-        let told = roster(&mut lines, self.now());
-        Ok((told, lines))
+        let told = roster(&mut lines, more, self.now());
+        Ok(Roster { told, agents: lines, more })
     }
 }
 
@@ -58,6 +80,7 @@ fn line(name: &str, last: Option<Session>) -> RosterAgent {
             what: summary.what,
             commit: summary.commits.last().cloned(),
             at: session.last_event_at,
+            outcome: session.outcome,
         })
     });
     RosterAgent { name: name.to_owned(), last }

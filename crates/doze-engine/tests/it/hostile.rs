@@ -181,7 +181,7 @@ fn what_is_kept_under_a_stand_in_is_found_by_the_name_it_stands_for() {
     let list = SessionListRequest { reader: reader.clone(), limit: 10, ..Default::default() };
     let listed = kit.engine.sessions(&kit.owner, &list).unwrap().items;
     assert_eq!(listed, [kit.engine.session(&kit.owner, &session, None).unwrap()]);
-    let roster = kit.engine.roster(&kit.owner, &reader, &[by.as_str().into()]).unwrap().0.text;
+    let roster = kit.engine.roster(&kit.owner, &reader, &[by.as_str().into()]).unwrap().told.text;
     assert!(roster.contains("all of the ibis") && !roster.contains(&secret), "{roster}");
     assert!(
         kit.engine
@@ -328,8 +328,8 @@ fn names_that_cannot_be_names_are_refused_and_odd_ones_harm_nothing() {
         let task = TaskRequest { id: name.to_owned(), title: Some(name.to_owned()), ..Default::default() };
         kit.engine.set_task(&kit.owner, &asks, &task).unwrap();
         let texts = [
-            kit.engine.roster(&kit.owner, &asks, &[]).unwrap().0.text,
-            kit.engine.roster(&kit.owner, &asks, &[name.into()]).unwrap().0.text,
+            kit.engine.roster(&kit.owner, &asks, &[]).unwrap().told.text,
+            kit.engine.roster(&kit.owner, &asks, &[name.into()]).unwrap().told.text,
             kit.brief(&cwd, name),
             recovered.told.text,
         ];

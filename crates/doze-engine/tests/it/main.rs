@@ -19,6 +19,7 @@ mod memory;
 mod modes;
 mod office;
 mod office_files;
+mod office_identity;
 mod pattern;
 mod project;
 mod promote;

@@ -343,7 +343,11 @@ fn confirming_notes_another_agent_once() {
         .engine
         .confirm_words(&kit.owner, &anybody, "Seeds run after the migrations", &"c".into())
         .unwrap();
-    assert_eq!((by_words.id, by_words.confirmed_by.len()), (id, 2));
+    assert_ne!(by_words.id, id, "two found it, so the project shares it by now");
+    assert_eq!(
+        (by_words.scope.space(), by_words.confirmed_by),
+        (Space::Project, vec!["a".into(), "b".into(), "c".into()])
+    );
     let unknown = kit.engine.confirm_words(&kit.owner, &anybody, "something else entirely", &"c".into());
     assert_eq!(unknown.unwrap_err().problem, Problem::NotFound);
 }

@@ -8,7 +8,7 @@ use doze_core::render::recovery::{FIRST_LINE, LAST_LINE, RecoverySource};
 use doze_core::tokens;
 use doze_engine::{
     ContextRequest, Forget, ListRequest, MemoryRequest, Problem, ProjectRequest, Reader, RecoverRequest,
-    Recovered, SessionListRequest, Switches, Verdict, WorkRequest,
+    Recovered, Roster, SessionListRequest, Switches, Verdict, WorkRequest,
 };
 use jiff::SignedDuration;
 
@@ -260,7 +260,8 @@ fn of_an_agent_that_nobody_knows_nothing_is_told() {
     assert_eq!(context(&kit, &cwd, "nobody").told.text, "");
     let found = recovered(&kit, &cwd, "nobody");
     assert!(found.told.text.is_empty() && found.parts.is_none() && found.messages.is_empty());
-    let (roster, agents) = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["nobody".into()]).unwrap();
+    let Roster { told: roster, agents, .. } =
+        kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["nobody".into()]).unwrap();
     assert_eq!((roster.text.as_str(), agents.len()), ("[nobody] idle (no recent activity)", 1));
     let error = kit.engine.work(&kit.owner, &reader(&cwd, "nobody"), None).unwrap_err();
     assert_eq!((error.problem, error.message.as_str()), (Problem::NotFound, "no work state of nobody"));
@@ -342,7 +343,7 @@ fn a_team_that_speaks_chinese_remembers_as_any_other() {
         told.told.text
     );
     assert_eq!(told.facts.len(), 2);
-    let (roster, _) = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &[]).unwrap();
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &[]).unwrap().told;
     assert!(roster.text.starts_with("[亚历克斯] Last: \""), "{}", roster.text);
 }
 

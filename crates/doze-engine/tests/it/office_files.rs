@@ -190,7 +190,7 @@ fn what_was_read_is_told_as_if_it_had_been_learned_here() {
     let found = kit.engine.recover(&kit.owner, &request).unwrap();
     assert_eq!(found.work.unwrap().status, WorkStatus::Failed);
     assert!(found.told.text.contains("- Task: Add rate limiting\n"), "{}", found.told.text);
-    let (roster, _) = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["claude/main".into()]).unwrap();
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["claude/main".into()]).unwrap().told;
     assert!(
         roster.text.starts_with("[claude/main] Last: \"优化翻页按钮\" (commit ad8ed51) — "),
         "{}",

@@ -90,7 +90,7 @@ fn recovery_prefers_the_work_state_and_a_commit_clears_only_its_own() {
     work("one", "Edit src/app.tsx");
     kit.pass(jiff::SignedDuration::from_mins(1));
     let state = work("two", "Bash: npm test");
-    assert_eq!((state.status, state.files_touched.len()), (WorkStatus::Running, 1));
+    assert_eq!((state.work.status, state.work.files_touched.len()), (WorkStatus::Running, 1));
     let recover = RecoverRequest { reader: reader(&cwd, "alex"), ..Default::default() };
     let found = kit.engine.recover(&kit.owner, &recover).unwrap();
     assert!(
@@ -126,9 +126,9 @@ fn the_office_reads_its_knowledge_and_its_roster() {
     let request = ContextRequest { reader: reader(&cwd, "alex"), ..Default::default() };
     let context = kit.engine.context(&kit.owner, &request).unwrap().told.text;
     assert!(context.contains("===== AGENT KNOWLEDGE =====\nPreference: "), "{context}");
-    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &[]).unwrap().0.text;
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &[]).unwrap().told.text;
     assert!(roster.starts_with("[alex] Last: \"borders are solid now\" (commit ad8ed51) — "), "{roster}");
-    let idle = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &["sam".into()]).unwrap().0.text;
+    let idle = kit.engine.roster(&kit.owner, &reader(&cwd, "alex"), &["sam".into()]).unwrap().told.text;
     assert_eq!(idle, "[sam] idle (no recent activity)");
 }
 

@@ -135,11 +135,12 @@ impl Dispatch {
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let agents: Vec<AgentId> =
             params.agents.map(|lines| lines.0).unwrap_or_default().into_iter().map(AgentId::new).collect();
-        let (roster, agents) = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
+        let roster = self.engine.roster(&self.owner, &reader, &agents).map_err(told)?;
         answer(&RosterAnswer {
-            text: roster.text,
-            tokens: roster.tokens as u64,
-            agents: agents.into_iter().map(roster_entry).collect(),
+            text: roster.told.text,
+            tokens: roster.told.tokens as u64,
+            agents: roster.agents.into_iter().map(roster_entry).collect(),
+            more: roster.more as u64,
         })
     }
 }
@@ -210,6 +211,7 @@ fn roster_entry(agent: RosterAgent) -> RosterEntry {
     RosterEntry {
         name: agent.name,
         at: last.as_ref().map(|last| last.at.to_string()),
+        outcome: last.as_ref().map(|last| last.outcome.to_string()),
         commit: last.as_ref().and_then(|last| last.commit.clone()),
         what: last.map(|last| last.what),
     }

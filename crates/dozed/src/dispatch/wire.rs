@@ -255,6 +255,7 @@ pub(super) fn work(work: &WorkState) -> WorkRecord {
         unfinished: work.unfinished.clone(),
         files_touched: work.files_touched.clone(),
         last_activity: work.last_activity.clone(),
+        skipped: None,
     }
 }
 

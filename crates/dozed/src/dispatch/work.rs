@@ -2,7 +2,7 @@
 
 use doze_core::model::WorkStatus;
 use doze_engine::{TaskRequest, TaskStatus, WorkRequest};
-use doze_protocol::work::{ClearAnswer, SelectParams, SetParams, TaskListParams, TaskSetParams};
+use doze_protocol::work::{ClearAnswer, SelectParams, SetParams, TaskListParams, TaskSetParams, WorkRecord};
 use doze_protocol::{WireError, parse_params};
 use serde_json::Value;
 
@@ -32,8 +32,8 @@ impl Dispatch {
             task_prompt: params.task_prompt,
             last_activity: params.last_activity,
         };
-        let work = self.engine.set_work(&self.owner, &request).map_err(told)?;
-        answer(&wire::work(&work))
+        let done = self.engine.set_work(&self.owner, &request).map_err(told)?;
+        answer(&WorkRecord { skipped: done.skipped, ..wire::work(&done.work) })
     }
 
     pub(super) fn work_get(&self, params: Value) -> Result<Value, WireError> {

@@ -1,0 +1,179 @@
+//! Under which key a session is kept, and by which name a commit is known.
+//!
+//! An orchestrator names the sessions of its agents as it likes: `1` of one agent is not `1` of another, nor that of the
+//! same agent in another project. A harness makes ids that nobody else has, so its session stays one wherever it moves.
+
+use doze_core::model::{AgentId, AgentRef, OwnerId, ProjectId, Session, SessionKey, hex};
+use doze_store::{ReadError, Snapshot};
+use sha2::{Digest, Sha256};
+
+use super::{CommitRequest, transcript};
+use crate::names::MAX_NAME_BYTES;
+use crate::project::Resolved;
+
+/// Stands between a session's name and what tells it from others of that name.
+const MARK: char = '~';
+/// Hexadecimal digits behind the mark.
+const DIGITS: usize = 12;
+/// Sessions of one name that are looked through.
+const MOST_OF_A_NAME: usize = 1_000;
+
+/// The key of the session that an agent calls so in a place: the name as it is, unless another agent, or the same one in
+/// another project, called a session so before; then the name with a mark of agent and project behind it.
+pub(super) fn key_of(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    name: &str,
+    agent: &AgentRef,
+    place: &Resolved,
+) -> Result<SessionKey, ReadError> {
+    let plain = SessionKey::new(name, agent.harness.clone());
+    if is_of_harness(&agent.id, &agent.harness) {
+        return Ok(plain);
+    }
+    let Some(holder) = snapshot.session(owner, &plain)? else {
+        return Ok(plain);
+    };
+    if holder.agent.id == agent.id && is_place_of(&holder, place) {
+        return Ok(plain);
+    }
+    // What it was kept under before its project was merged into this one is still its own.
+    for project in former(place) {
+        let before = marked(name, agent, Some(&project));
+        if snapshot.session(owner, &before)?.is_some() {
+            return Ok(before);
+        }
+    }
+    Ok(marked(name, agent, place.id()))
+}
+
+/// The sessions that an agent calls so, in a place or anywhere, the newest first.
+pub(crate) fn called(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    name: &str,
+    agent: &AgentId,
+    place: Option<&Resolved>,
+) -> Result<Vec<Session>, ReadError> {
+    let mut names = vec![name.to_owned()];
+    names.extend(snapshot.session_names(owner, &format!("{}{MARK}", stem(name)), MOST_OF_A_NAME)?);
+    names.dedup();
+    let mut found = Vec::new();
+    for name in names {
+        let mut sessions = snapshot.sessions_named(owner, &name)?;
+        sessions.retain(|session| {
+            let moves = is_of_harness(&session.agent.id, &session.key.harness);
+            session.agent.id == *agent
+                && place.is_none_or(|place| {
+                    moves || session.project == place.reads() || is_place_of(session, place)
+                })
+        });
+        found.extend(sessions);
+    }
+    found.sort_by_key(|session| std::cmp::Reverse(session.last_event_at));
+    Ok(found)
+}
+
+/// Whether an agent is a harness itself or one of its helpers, as hooks name them.
+fn is_of_harness(agent: &AgentId, harness: &str) -> bool {
+    let rest = agent.as_str().strip_prefix(harness);
+    !harness.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_place_of(session: &Session, place: &Resolved) -> bool {
+    session.project.as_ref() == place.id()
+        || session.project.as_ref().is_some_and(|project| former(place).any(|id| id == *project))
+}
+
+/// The ids of projects that were merged into a place's.
+fn former(place: &Resolved) -> impl Iterator<Item = ProjectId> {
+    let aliases = place.project.iter().flat_map(|project| &project.aliases);
+    aliases.filter_map(|alias| alias.strip_prefix("was:")).map(ProjectId::from)
+}
+
+pub(crate) fn marked(name: &str, agent: &AgentRef, project: Option<&ProjectId>) -> SessionKey {
+    let mut hash = Sha256::new();
+    for part in [agent.id.as_str(), project.map_or("", ProjectId::as_str), name] {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    let mark = hex(&hash.finalize()[..DIGITS / 2]);
+    SessionKey::new(format!("{}{MARK}{mark}", stem(name)), agent.harness.clone())
+}
+
+/// As much of a name as leaves room for a mark.
+fn stem(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_NAME_BYTES - DIGITS - MARK.len_utf8())]
+}
+
+/// The id of a commit that brought none: a hash of everything it brought, the state of its transcript included. A call
+/// that is repeated because its answer was lost has the same one; one that differs in anything is another commit.
+pub(super) fn commit_id(request: &CommitRequest) -> String {
+    if let Some(id) = &request.commit_id {
+        return id.clone();
+    }
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    add(request.agent.id.as_str());
+    add(request.project.as_deref().unwrap_or(""));
+    add(request.end.as_str());
+    add(request.mode.map_or("", |mode| mode.as_str()));
+    add(request.kind.map_or("", |kind| kind.as_str()));
+    add(request.outcome.map_or("", |outcome| outcome.as_str()));
+    add(request.team.as_deref().unwrap_or(""));
+    add(&request.tokens.map_or_else(String::new, |tokens| format!("{} {}", tokens.input, tokens.output)));
+    if let Some(task) = &request.task {
+        [&task.id, &task.title, &task.spec, &task.prompt].into_iter().for_each(|part| add(part));
+    }
+    add(request.summary.as_deref().unwrap_or(""));
+    add(request.output.as_deref().unwrap_or(""));
+    request.changed_files.iter().for_each(|file| add(file));
+    for event in &request.events {
+        add(event.id.as_str());
+        add(&hex(&event.fingerprint()));
+    }
+    if let Some(transcript) = &request.transcript {
+        add(&transcript.path);
+        add(&transcript::state_of(&transcript.path));
+    }
+    format!("auto:{}", hex(&hash.finalize()[..16]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_mark_is_another_for_each_agent_and_project_and_never_too_long() {
+        let agent = |id: &str| AgentRef { id: id.into(), name: id.to_owned(), harness: String::new() };
+        let (shop, web) = (ProjectId::from("shop"), ProjectId::from("web"));
+        let keys = [
+            marked("1", &agent("alex"), Some(&shop)),
+            marked("1", &agent("alex"), Some(&web)),
+            marked("1", &agent("alex"), None),
+            marked("1", &agent("sam"), Some(&shop)),
+        ];
+        for (at, key) in keys.iter().enumerate() {
+            assert!(key.session.starts_with("1~") && !keys[..at].contains(key), "{key:?}");
+        }
+        let long = marked(&"亚".repeat(170), &agent("alex"), None);
+        assert!(long.session.len() <= MAX_NAME_BYTES);
+    }
+
+    #[test]
+    fn an_agent_of_a_harness_is_told_by_its_name() {
+        for (agent, harness, expected) in [
+            ("claude-code", "claude-code", true),
+            ("claude-code/Explore", "claude-code", true),
+            ("claude-code-2", "claude-code", false),
+            ("alex", "claude-code", false),
+            ("alex", "", false),
+            ("/alex", "", false),
+        ] {
+            assert_eq!(is_of_harness(&agent.into(), harness), expected, "{agent} {harness}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What was read of a file before, so that reading it again brings nothing back: what is gone since was dropped, edited or
+//! ended here.
+
+use std::collections::BTreeSet;
+
+use doze_core::model::{OwnerId, ProjectId, hex};
+use doze_store::{ChangeSet, Family, Snapshot};
+use sha2::{Digest, Sha256};
+
+use super::foreign_prefix;
+use crate::{EngineError, encoded};
+
+/// Beginnings of the hashes of a file's entries.
+#[derive(Debug, Default)]
+pub(super) struct Seen(BTreeSet<String>);
+
+impl Seen {
+    /// What was read of a file when it was read last.
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        project: &ProjectId,
+        place: &str,
+    ) -> Result<Self, EngineError> {
+        let bytes = snapshot.aux(owner, Family::Other, &key(project, place))?;
+        Ok(Self(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()))
+    }
+
+    pub(super) fn has(&self, entry: &str) -> bool {
+        self.0.contains(&short(entry))
+    }
+
+    pub(super) fn insert(&mut self, entry: &str) {
+        self.0.insert(short(entry));
+    }
+
+    /// Keeps it in place of what was read before.
+    pub(super) fn put(
+        &self,
+        set: ChangeSet,
+        project: &ProjectId,
+        place: &str,
+    ) -> Result<ChangeSet, EngineError> {
+        Ok(set.put_aux(Family::Other, key(project, place), encoded(&self.0)?))
+    }
+}
+
+fn key(project: &ProjectId, place: &str) -> String {
+    format!("{}seen\0{place}", foreign_prefix(project))
+}
+
+fn short(entry: &str) -> String {
+    hex(&Sha256::digest(entry.as_bytes())[..8])
+}
