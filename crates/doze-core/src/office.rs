@@ -372,11 +372,13 @@ mod tests {
         assert_eq!(noted, Noted { added: 5, known: 0, dropped: 25 });
         let recurring = learned.review_patterns.iter().filter(|known| known.count == 3).count();
         assert_eq!((learned.review_patterns.len(), recurring), (MAX_PATTERNS, 15));
-        let mut other = Learned::default();
-        other.review_patterns = (0..25)
-            .map(|n| ReviewPattern { pattern: format!("case {n} is missing"), count: n, last_seen: at(0) })
-            .collect();
-        other.tech_preferences = many("tech", 12);
+        let pattern =
+            |n| ReviewPattern { pattern: format!("case {n} is missing"), count: n, last_seen: at(0) };
+        let other = Learned {
+            review_patterns: (0..25).map(pattern).collect(),
+            tech_preferences: many("tech", 12),
+            projects: Vec::new(),
+        };
         let mut ours = Learned::default();
         assert_eq!(ours.absorb(other.clone()), Noted { added: 30, known: 0, dropped: 7 });
         assert_eq!(ours.absorb(other), Noted { added: 0, known: 30, dropped: 7 }, "however often");

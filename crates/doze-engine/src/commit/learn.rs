@@ -255,7 +255,9 @@ impl<'a> Desk<'a> {
             FactDecision::Skip(reason) => return Err(reason),
         };
         self.touch(&id);
-        self.finds.push(Found { id: id.clone(), text: words, origin });
+        if let Some(own) = of(&mut self.facts, &id).cloned() {
+            self.finds.push(Found { own, text: words, origin });
+        }
         Ok((outcome, id))
     }
 

@@ -6,6 +6,7 @@
 mod fellows;
 mod identity;
 mod intake;
+mod keeping;
 mod known;
 mod learn;
 mod preview;
@@ -14,16 +15,14 @@ mod transcript;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
     Summary, TaskRef, Tokens, WorkStatus,
 };
 use doze_core::summary::{self, SummaryInput};
-use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject, session_aux_key};
+use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::asking::Who;
 use crate::dream::{NOBODY, checkpointed};
@@ -37,6 +36,7 @@ use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
 pub(crate) use identity::{called, marked};
 use identity::{commit_id, key_of};
 use intake::{Changes, Intake};
+use keeping::{Receipt, receipt_key};
 pub(crate) use known::Cache as KnownFacts;
 use learn::Learned;
 pub(crate) use preview::whole_name;
@@ -160,31 +160,6 @@ pub struct AppendAnswer {
     pub cut: u64,
 }
 
-/// The part of an answer that is kept so that a repeated commit gets the same one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Receipt {
-    /// Added, reinforced, promoted.
-    facts: [u64; 3],
-    /// New, known, skipped.
-    events: [u64; 3],
-    redacted: BTreeMap<String, u64>,
-    #[serde(default)]
-    cut: u64,
-    extraction: String,
-}
-
-impl Receipt {
-    fn of(answer: &CommitAnswer) -> Self {
-        Self {
-            facts: [answer.facts.added, answer.facts.reinforced, answer.facts.promoted],
-            events: [answer.events.new, answer.events.known, answer.events.skipped],
-            redacted: answer.redacted.clone(),
-            cut: answer.cut,
-            extraction: answer.extraction.clone(),
-        }
-    }
-}
-
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
@@ -270,7 +245,7 @@ impl Engine {
         let mut intake = Intake::of(&request, &self.admission(owner, &key.session)?, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
         let work = Work::new(self, owner, &place, &request, run);
-        let (seq, answer) = work.retry(|snapshot| {
+        let answer = work.keep(&commit_id, |snapshot| {
             // The same commit may have been taken in by another call since: it counts once.
             match work.answered(snapshot, &commit_id)? {
                 Some(answer) => Ok((work.repeated(snapshot)?, answer)),
@@ -280,11 +255,10 @@ impl Engine {
         if answer.is_repeat {
             return Ok(answer);
         }
-        let facts = FactCounts { promoted: work.settle(seq, &commit_id, &answer)?, ..answer.facts };
         if answer.extraction == QUEUED {
             self.wake_workers();
         }
-        Ok(CommitAnswer { seq, facts, ..answer })
+        Ok(answer)
     }
 
     /// Why nothing may be captured from this call, if so.
@@ -349,22 +323,6 @@ impl<'a> Work<'a> {
         Self { engine, owner, place, request, run, learned: RefCell::default() }
     }
 
-    /// Notes what was learned, for the next commit to compare with, as of the change with this number, and shares it as
-    /// far as it is due. Answers how many facts the project shares more.
-    fn settle(&self, seq: u64, commit_id: &str, answer: &CommitAnswer) -> Result<u64, EngineError> {
-        let Learned { space, finds, shown } = self.learned.take();
-        if let Some((scope, facts)) = space {
-            self.engine.inner.known_facts.keep((self.owner.clone(), scope), seq, Arc::new(facts));
-        }
-        let Some(project) = self.place.id().filter(|_| !finds.is_empty()) else { return Ok(0) };
-        let key = self.key(&self.engine.store().snapshot()?)?;
-        let receipt = Some((receipt_key(&key, commit_id), Receipt::of(answer)));
-        let finds = Finds { agent: self.request.agent.id.clone(), found: finds, shown, receipt };
-        // The commit itself is kept by now; what is not shared is shared when it is seen again.
-        let shared = self.engine.share(self.owner, project, finds);
-        Ok(shared.inspect_err(|error| tracing::warn!(%error, "facts were not shared")).unwrap_or_default())
-    }
-
     /// Decides on a snapshot and applies; starts over when somebody changed what was read.
     fn retry<T>(
         &self,
@@ -387,46 +345,6 @@ impl<'a> Work<'a> {
     /// The key of the session that the call speaks of.
     fn key(&self, snapshot: &Snapshot) -> Result<SessionKey, EngineError> {
         Ok(key_of(snapshot, self.owner, &self.request.session, &self.request.agent, self.place)?)
-    }
-
-    /// What was answered to the same commit before, if it was taken in.
-    fn answered(&self, snapshot: &Snapshot, commit_id: &str) -> Result<Option<CommitAnswer>, EngineError> {
-        let key = self.key(snapshot)?;
-        let Some(bytes) = snapshot.aux(self.owner, Family::Receipt, &receipt_key(&key, commit_id))? else {
-            return Ok(None);
-        };
-        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { return Ok(None) };
-        let ([added, reinforced, promoted], [new, known, skipped]) = (receipt.facts, receipt.events);
-        let summary =
-            snapshot.session(self.owner, &key)?.and_then(|session| session.summary).unwrap_or_default();
-        Ok(Some(CommitAnswer {
-            session: self.request.session.clone(),
-            project: self.place.id().map(ToString::to_string),
-            seq: self.engine.store().seq(),
-            summary,
-            facts: FactCounts { added, reinforced, promoted },
-            events: EventCounts { new, known, skipped },
-            redacted: receipt.redacted,
-            cut: receipt.cut,
-            extraction: receipt.extraction,
-            is_repeat: true,
-        }))
-    }
-
-    /// A run may say to the word what it said before: that is kept already, but the run has ended all the same. A commit
-    /// with an id of its own may be an old copy out of a spool, which says nothing of the run that is on now.
-    fn repeated(&self, snapshot: &Snapshot) -> Result<Option<ChangeSet>, EngineError> {
-        if self.request.commit_id.is_some() {
-            return Ok(None);
-        }
-        let agent = &self.request.agent.id;
-        for session in [Some(self.request.session.as_str()), None] {
-            if snapshot.work(self.owner, agent, self.place.id(), session)?.is_some() {
-                let outcome = self.outcome(snapshot.session(self.owner, &self.key(snapshot)?)?.as_ref());
-                return Ok(Some(self.with_work(snapshot, ChangeSet::new(self.owner.clone()), outcome)?));
-            }
-        }
-        Ok(None)
     }
 
     /// How the run ended: as the caller says; else one that broke off was interrupted, one that brings something did what
@@ -566,7 +484,6 @@ impl<'a> Work<'a> {
         changes: &Changes,
     ) -> Result<(Option<ChangeSet>, CommitAnswer), EngineError> {
         let request = self.request;
-        self.learned.take();
         let mut session = self.session(snapshot, request)?;
         session.outcome = self.outcome(snapshot.session(self.owner, &session.key)?.as_ref());
         session.task = intake.task.clone().or(session.task);
@@ -743,10 +660,6 @@ fn without_secret_names(request: CommitRequest) -> CommitRequest {
         team: request.team.as_deref().map(safe_name),
         ..request
     }
-}
-
-fn receipt_key(key: &SessionKey, commit_id: &str) -> String {
-    session_aux_key(key, commit_id)
 }
 
 /// Rounds in new events: assistant turns in mode `code`, prompts with their answer in mode `agent`. `is_begun`: the

@@ -1,6 +1,7 @@
 //! What an agent found, confirmed by its fellows and shared with its project (S0.34–S0.36). Every agent of a project
-//! writes there, so they do it together: whoever comes first decides for all that wait, in one step. A commit is kept
-//! before, and never waits for another agent's; of one that ends with its process in between, the next sighting shares it.
+//! writes there, so they do it together: whoever comes first decides for all that wait and keeps their commits with what
+//! they share, in one step. A commit that has nothing to share goes its own way; should a fellow have found the same at
+//! that moment, it is shared right behind it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded, lock};
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// The agent's fact.
-    pub(crate) id: MemoryId,
+    pub(crate) own: Memory,
     /// What was said.
     pub(crate) text: String,
     /// By whom.
@@ -44,11 +45,33 @@ impl Finds {
     }
 }
 
-/// Finds that wait, and how many of them were shared once that is known.
+/// What became of finds.
+#[derive(Debug, Clone, Copy)]
+enum Done {
+    /// They are kept since the change with this number, and so many more facts are shared.
+    Kept { seq: u64, count: u64 },
+    /// Somebody else has changed what their commit was decided on.
+    Conflict,
+}
+
+/// Finds that wait, with the commit they come from, if that is not kept yet.
 #[derive(Debug)]
 struct Waiting {
     finds: Finds,
-    shared: Arc<Mutex<Option<u64>>>,
+    commit: Option<ChangeSet>,
+    done: Arc<Mutex<Option<Done>>>,
+}
+
+impl Waiting {
+    fn tell(&self, done: Done) {
+        *lock(&self.done) = Some(done);
+    }
+
+    /// Whether its commit was decided on one of these subjects. That no project was merged concerns all of them alike.
+    fn is_about(&self, subjects: &[Subject]) -> bool {
+        let expects = self.commit.iter().flat_map(|set| &set.expects);
+        expects.into_iter().any(|(subject, _)| subjects.contains(subject))
+    }
 }
 
 /// The finds of a project's agents on their way into it.
@@ -60,81 +83,117 @@ pub(super) struct Queue {
 }
 
 impl Engine {
-    /// Shares what an agent found as far as it is due. Answers how many facts the project shares more.
+    /// Shares what an agent found, and what is kept already, as far as it is due. Answers how many facts the project
+    /// shares more.
     pub(crate) fn share(
         &self,
         owner: &OwnerId,
         project: &ProjectId,
         mut finds: Finds,
     ) -> Result<u64, EngineError> {
-        finds.found = self.that_may_be_shared(owner, project, &finds)?;
+        finds.found = self.due(&self.store().snapshot()?, owner, project, &finds)?;
         if finds.found.is_empty() {
             return Ok(0);
         }
-        let queue = self.inner.known_facts.queue(owner, project);
-        let shared = Arc::new(Mutex::new(None));
-        lock(&queue.waiting).push(Waiting { finds, shared: shared.clone() });
-        let _turn = lock(&queue.turn);
-        if let Some(count) = *lock(&shared) {
-            return Ok(count);
+        match self.in_turn(owner, project, finds, None)? {
+            Done::Kept { count, .. } => Ok(count),
+            Done::Conflict => Ok(0),
         }
-        let waiting = std::mem::take(&mut *lock(&queue.waiting));
-        let counts = match self.share_all(owner, project, &waiting) {
-            Ok(counts) => counts,
-            Err(error) => {
-                // The others find out for themselves.
-                let others = waiting.into_iter().filter(|other| !Arc::ptr_eq(&other.shared, &shared));
-                lock(&queue.waiting).extend(others);
-                return Err(error);
-            }
-        };
-        for (waiting, count) in waiting.iter().zip(counts) {
-            *lock(&waiting.shared) = Some(count);
-        }
-        Ok(lock(&shared).unwrap_or_default())
+    }
+
+    /// Keeps a commit with what is shared of it. Answers its number and how many facts the project shares more; nothing
+    /// when it has to be decided anew.
+    pub(super) fn keep_and_share(
+        &self,
+        owner: &OwnerId,
+        project: &ProjectId,
+        finds: Finds,
+        commit: ChangeSet,
+    ) -> Result<Option<(u64, u64)>, EngineError> {
+        Ok(match self.in_turn(owner, project, finds, Some(commit))? {
+            Done::Kept { seq, count } => Some((seq, count)),
+            Done::Conflict => None,
+        })
     }
 
     /// The finds that the project, or a fellow of the agent, may have something to say to. Most have nothing to do with
-    /// anybody else, and nobody waits for those.
-    fn that_may_be_shared(
+    /// anybody else.
+    pub(super) fn due(
         &self,
+        snapshot: &Snapshot,
         owner: &OwnerId,
         project: &ProjectId,
         finds: &Finds,
     ) -> Result<Vec<Found>, EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let table = Table::open(self, &snapshot, owner, project)?;
+        let table = Table::open(self, snapshot, owner, project)?;
         let mut due = Vec::new();
         for found in &finds.found {
-            let Some(own) = snapshot.memory(owner, &found.id)? else { continue };
-            let is_due = own.reinforce_count >= PROMOTE_AT
-                || !own.confirmed_by.is_empty()
+            let is_due = found.own.reinforce_count >= PROMOTE_AT
+                || !found.own.confirmed_by.is_empty()
                 || table.known_to_project(finds, found).is_some()
-                || !table.known_to_fellows(&own.scope, found)?.is_empty();
+                || !table.known_to_fellows(found)?.is_empty();
             due.extend(is_due.then(|| found.clone()));
         }
         Ok(due)
     }
 
-    /// Everything that waits, in one step.
-    fn share_all(
+    fn in_turn(
         &self,
         owner: &OwnerId,
         project: &ProjectId,
-        waiting: &[Waiting],
-    ) -> Result<Vec<u64>, EngineError> {
+        finds: Finds,
+        commit: Option<ChangeSet>,
+    ) -> Result<Done, EngineError> {
+        let queue = self.inner.known_facts.queue(owner, project);
+        let done = Arc::new(Mutex::new(None));
+        lock(&queue.waiting).push(Waiting { finds, commit, done: done.clone() });
+        let _turn = lock(&queue.turn);
+        if let Some(done) = *lock(&done) {
+            return Ok(done);
+        }
+        let mut waiting = std::mem::take(&mut *lock(&queue.waiting));
+        if let Err(error) = self.take_in(owner, project, &mut waiting) {
+            // The others find out for themselves.
+            waiting.retain(|other| !Arc::ptr_eq(&other.done, &done));
+            lock(&queue.waiting).extend(waiting);
+            return Err(error);
+        }
+        let done = *lock(&done);
+        Ok(done.unwrap_or(Done::Conflict))
+    }
+
+    /// Everything that waits, in one step.
+    fn take_in(
+        &self,
+        owner: &OwnerId,
+        project: &ProjectId,
+        waiting: &mut Vec<Waiting>,
+    ) -> Result<(), EngineError> {
+        let mut subjects: Vec<Subject> = Vec::new();
+        refuse(waiting, |waiting| {
+            // Two commits of one session or agent were decided on the same state: one after the other.
+            let is_second = waiting.is_about(&subjects);
+            let own = waiting.commit.iter().flat_map(|set| &set.expects).map(|(subject, _)| subject);
+            subjects.extend(own.filter(|subject| **subject != Subject::Projects).cloned());
+            is_second
+        });
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let mut table = Table::open(self, &snapshot, owner, project)?;
             let mut counts = Vec::new();
-            for Waiting { finds, .. } in waiting {
-                counts.push(table.take(finds)?);
+            let mut set = ChangeSet::new(owner.clone());
+            for one in waiting.iter() {
+                if let Some(commit) = &one.commit {
+                    set.expects.extend(commit.expects.iter().cloned());
+                    set.changes.extend(commit.changes.iter().cloned());
+                }
+                counts.push(table.take(&one.finds, one.commit.is_some())?);
             }
-            let receipts = waiting.iter().zip(&counts);
-            let (set, shared) = table.close(receipts.map(|(waiting, count)| (&waiting.finds, *count)))?;
+            let (set, shared) = table.close(set, waiting.iter().zip(counts.iter().copied()))?;
             drop(snapshot);
             if set.changes.is_empty() {
-                return Ok(counts);
+                waiting.iter().for_each(|one| one.tell(Done::Kept { seq: self.store().seq(), count: 0 }));
+                return Ok(());
             }
             match self.store().apply(set) {
                 Ok(applied) => {
@@ -142,14 +201,31 @@ impl Engine {
                     if let Some(shared) = shared {
                         self.inner.known_facts.keep(key, applied.seq, Arc::new(shared));
                     }
-                    return Ok(counts);
+                    for (one, count) in waiting.iter().zip(counts) {
+                        one.tell(Done::Kept { seq: applied.seq, count });
+                    }
+                    return Ok(());
                 }
-                Err(ApplyError::Conflict { .. }) => {}
+                Err(ApplyError::Conflict { subject, .. }) => {
+                    let subject = [subject];
+                    refuse(waiting, |one| one.is_about(&subject));
+                }
                 Err(error) => return Err(error.into()),
             }
         }
         Err(EngineError::new(Problem::Busy, "others kept changing what the project shares").hint("try again"))
     }
+}
+
+/// Takes out those that have to be decided anew, and tells them.
+fn refuse(waiting: &mut Vec<Waiting>, mut is_outdated: impl FnMut(&Waiting) -> bool) {
+    waiting.retain(|one| {
+        let is_outdated = is_outdated(one);
+        if is_outdated {
+            one.tell(Done::Conflict);
+        }
+        !is_outdated
+    });
 }
 
 /// What a project shares, on the table while its agents' finds come in.
@@ -196,28 +272,32 @@ impl<'a> Table<'a> {
             .map(|memory| memory.id.clone())
     }
 
-    fn known_to_fellows(&self, own: &Scope, found: &Found) -> Result<Vec<Fact>, EngineError> {
-        fellows::saying(self.cache, self.snapshot, self.owner, own, &found.text)
+    fn known_to_fellows(&self, found: &Found) -> Result<Vec<Fact>, EngineError> {
+        fellows::saying(self.cache, self.snapshot, self.owner, &found.own.scope, &found.text)
     }
 
-    /// What one agent found. Answers how many facts are shared more.
-    fn take(&mut self, finds: &Finds) -> Result<u64, EngineError> {
+    /// What one agent found, which is kept in this step or was before. Answers how many facts are shared more.
+    fn take(&mut self, finds: &Finds, is_kept_now: bool) -> Result<u64, EngineError> {
         let mut count = 0;
         for found in &finds.found {
-            let Some(own) = self.snapshot.memory(self.owner, &found.id)? else { continue };
-            count += self.confirm(finds, found, &own)? + self.promote(&own).1;
+            let own = match is_kept_now {
+                true => Some(found.own.clone()),
+                false => self.snapshot.memory(self.owner, &found.own.id)?,
+            };
+            let Some(own) = own else { continue };
+            count += self.confirm(finds, found)? + self.promote(&own).1;
         }
         Ok(count)
     }
 
     /// The same found by this agent confirms what the project or another agent knows (S0.35).
-    fn confirm(&mut self, finds: &Finds, found: &Found, own: &Memory) -> Result<u64, EngineError> {
+    fn confirm(&mut self, finds: &Finds, found: &Found) -> Result<u64, EngineError> {
         let agent = [finds.agent.to_string()];
         if let Some(id) = self.known_to_project(finds, found) {
             self.confirm_shared(&id, &agent);
             return Ok(0);
         }
-        let saying = self.known_to_fellows(&own.scope, found)?;
+        let saying = self.known_to_fellows(found)?;
         let sighting = Sighting { text: &found.text, origin: found.origin };
         let shown = |id: &MemoryId| finds.shown.contains(id.as_str());
         let known = promote::cross_confirm(&saying, finds.agent.as_str(), sighting, &shown);
@@ -285,42 +365,43 @@ impl<'a> Table<'a> {
         (true, 1)
     }
 
-    /// The change set, valid only while nobody else changes what it is about, and what the project shares then, if that
-    /// is something else.
-    fn close<'f>(
+    /// The change set with what is shared, valid only while nobody else changes that, and what the project shares then,
+    /// if that is something else.
+    fn close<'w>(
         self,
-        told: impl Iterator<Item = (&'f Finds, u64)>,
+        mut set: ChangeSet,
+        waiting: impl Iterator<Item = (&'w Waiting, u64)>,
     ) -> Result<(ChangeSet, Option<Vec<Fact>>), EngineError> {
-        let mut set = ChangeSet::new(self.owner.clone());
-        let stored = |id: &MemoryId| self.snapshot.memory(self.owner, id).map(|memory| memory.is_some());
         let mut is_changed = false;
         for fact in self.shared.iter().filter(|fact| self.changed.contains(&fact.memory.id)) {
             set = set.put_memory(fact.memory.clone());
             is_changed = true;
         }
-        for id in &self.evicted {
+        for id in self.evicted {
             // One that came and went within this step was never stored.
-            if stored(id)? {
-                set = set.delete_memory(id.clone());
+            if self.snapshot.memory(self.owner, &id)?.is_some() {
+                set = set.delete_memory(id);
                 is_changed = true;
             }
         }
         if is_changed {
-            set = set.expect_seen(self.snapshot, Subject::Scope(self.scope.clone()))?;
+            set = set.expect_seen(self.snapshot, Subject::Scope(self.scope))?;
         }
         for memory in self.fellows {
             set = set.expect_seen(self.snapshot, Subject::Memory(memory.id.clone()))?.put_memory(memory);
         }
-        for (finds, count) in told.filter(|(_, count)| *count > 0) {
-            let Some((key, receipt)) = &finds.receipt else { continue };
+        for (one, count) in waiting.filter(|(_, count)| *count > 0) {
+            let Some((key, receipt)) = &one.finds.receipt else { continue };
+            if one.commit.is_none() {
+                // A session that was forgotten meanwhile keeps none.
+                if self.snapshot.aux(self.owner, Family::Receipt, key)?.is_none() {
+                    continue;
+                }
+                set = set.expect_seen(self.snapshot, Subject::Aux(Family::Receipt, key.clone()))?;
+            }
             let mut receipt = receipt.clone();
             receipt.facts[2] = count;
-            let subject = Subject::Aux(Family::Receipt, key.clone());
-            // A session that was forgotten meanwhile keeps none.
-            if self.snapshot.aux(self.owner, Family::Receipt, key)?.is_some() {
-                set = set.expect_seen(self.snapshot, subject)?;
-                set = set.put_aux(Family::Receipt, key.clone(), encoded(&receipt)?);
-            }
+            set = set.put_aux(Family::Receipt, key.clone(), encoded(&receipt)?);
         }
         Ok((set, is_changed.then_some(self.shared)))
     }

@@ -267,8 +267,8 @@ impl Engine {
         if let (Face::Office, Some(agent), Some(project)) =
             (confirmed.face, confirmed.scope.agent().cloned(), confirmed.scope.project())
         {
-            let (id, text) = (confirmed.id.clone(), text_of(&confirmed).to_owned());
-            let found = vec![Found { id, text, origin: Origin::Agent }];
+            let text = text_of(&confirmed).to_owned();
+            let found = vec![Found { own: confirmed.clone(), text, origin: Origin::Agent }];
             self.share(owner, project, Finds::of(agent, found))?;
         }
         Ok(confirmed)
