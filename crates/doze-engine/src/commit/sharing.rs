@@ -4,7 +4,7 @@
 //! that moment, it is shared right behind it.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Scope, Status};
 use doze_core::promote::{self, Fact, PROMOTE_AT, Promotion, Sighting};
@@ -78,8 +78,37 @@ impl Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<Vec<Waiting>>,
-    /// Held by whoever decides.
-    turn: Mutex<()>,
+    /// Somebody decides.
+    is_busy: Mutex<bool>,
+    /// Nobody decides any more.
+    free: Condvar,
+}
+
+/// Ends a turn, however it ends.
+struct Turn<'a>(&'a Queue);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.is_busy) = false;
+        self.0.free.notify_all();
+    }
+}
+
+impl Queue {
+    /// Waits until somebody has decided, or until it is one's own turn to.
+    fn wait(&self, done: &Mutex<Option<Done>>) -> Result<Done, Turn<'_>> {
+        let mut is_busy = lock(&self.is_busy);
+        loop {
+            if let Some(done) = *lock(done) {
+                return Ok(done);
+            }
+            if !*is_busy {
+                *is_busy = true;
+                return Err(Turn(self));
+            }
+            is_busy = self.free.wait(is_busy).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl Engine {
@@ -147,10 +176,10 @@ impl Engine {
         let queue = self.inner.known_facts.queue(owner, project);
         let done = Arc::new(Mutex::new(None));
         lock(&queue.waiting).push(Waiting { finds, commit, done: done.clone() });
-        let _turn = lock(&queue.turn);
-        if let Some(done) = *lock(&done) {
-            return Ok(done);
-        }
+        let _turn = match queue.wait(&done) {
+            Ok(done) => return Ok(done),
+            Err(turn) => turn,
+        };
         let mut waiting = std::mem::take(&mut *lock(&queue.waiting));
         if let Err(error) = self.take_in(owner, project, &mut waiting) {
             // The others find out for themselves.
