@@ -190,6 +190,8 @@ fn of_answer(around: &Around<'_>) -> Vec<Weighed> {
         let is_experience = failed.is_some() || remedy.is_some() || signs::tells_trouble(sentence);
         // On the way an agent states much that it needs for its next step only.
         let needed = if is_experience || around.is_closing { HEAVY } else { HEAVY + 1 };
+        // Their signs are fewer and were tried on fewer sessions: they have to say more.
+        let needed = needed + i32::from(cjk::is_mostly(told));
         if weight < needed || !lasts || REMEDY.is_match(sentence) {
             continue;
         }
