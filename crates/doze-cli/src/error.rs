@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use doze_protocol::{Exit, WireError};
+use doze_protocol::{ErrorKind, Exit, WireError};
 
 /// Why a command failed, and what its caller can do about it.
 #[derive(Debug)]
@@ -71,14 +71,18 @@ impl From<io::Error> for CommandError {
 
 impl From<WireError> for CommandError {
     fn from(error: WireError) -> Self {
-        Self { exit: error.exit(), message: error.message, hint: error.hint }
+        // What tells a program what to send tells a person what to type.
+        let exit = error.exit();
+        let hint = match error.hint == ErrorKind::Invalid.default_hint() {
+            true => "the command with --help says what fits".to_owned(),
+            false => error.hint,
+        };
+        Self { exit, message: error.message, hint }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use doze_protocol::ErrorKind;
-
     use super::*;
 
     fn shown(error: &CommandError) -> String {

@@ -94,6 +94,7 @@ impl Parts {
         plain.push_str(&text[at..]);
         let subject = (numbers.len() + identifiers.len() > 1).then(|| subject(&text)).flatten();
         let (polarity, turned_down) = polarity(&text);
+        let polarity: BTreeSet<String> = polarity.iter().map(|item| as_is_known(item)).collect();
         let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
         let frame: BTreeSet<String> = normalise_words(&frame)
             .into_iter()
@@ -230,6 +231,12 @@ impl Parts {
     }
 }
 
+/// An item of [`polarity`] with its word as it is compared: `before committing` and `before commit` order the same.
+fn as_is_known(item: &str) -> String {
+    let (class, what) = item.split_once(' ').unwrap_or((item, ""));
+    format!("{class} {}", wording::alike(what))
+}
+
 /// How `newer` stands to `older`, see [`Parts::relation_to`].
 pub fn relation(older: &str, newer: &str) -> Relation {
     Parts::of(older).relation_to(&Parts::of(newer))
@@ -312,7 +319,7 @@ static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)\b(not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
-        r"(?:(?:to|be|use|using|the|a|an|any|ever|is|are)\s+)*([\w@./-]+)|",
+        r"(?:(?:to|be|use|using|the|a|an|any|each|every|ever|is|are|you|we|your|our|making)\s+)*([\w@./-]+)|",
         r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
         r"([\p{Han}\p{Katakana}A-Za-z0-9]+)(?:し)?(?:ない|ません|ではなく|しては(?:いけない|ならない))|",
         r"(하지 마|않|안 |못 |말고)"
@@ -425,6 +432,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn one_rule_in_other_words_is_one_rule() {
+        let table = [
+            ("Always run `make check` before you commit", "Please always run `make check` before committing"),
+            ("Always run `make check` before committing", "Always run `make check` before each commit"),
+            (
+                "Never push directly to main, open a pull request",
+                "Do not push straight to main; open a pull request",
+            ),
+            ("Never commit generated files", "Do not commit generated files"),
+        ];
+        for (one, other) in table {
+            assert_eq!(relation(one, other), Duplicate, "{one} / {other}");
+            assert_eq!(relation(other, one), Duplicate, "{other} / {one}");
+        }
+        for (one, other) in [
+            ("Run the linter before you commit", "Run the linter after you commit"),
+            ("Run `make check` before you commit", "Run `make check` before you push"),
+        ] {
+            assert_ne!(relation(one, other), Duplicate, "{one} / {other}");
+        }
+    }
 
     #[test]
     fn the_seeds_threshold_is_strict() {

@@ -31,7 +31,7 @@ impl Eq for Cron {}
 #[derive(Debug, thiserror::Error)]
 pub enum CronError {
     /// It has too few fields, or too many.
-    #[error("expected five fields (minute hour day month weekday), found {0}")]
+    #[error("expected five fields (minute hour day month weekday), or six with the seconds first; found {0}")]
     Fields(usize),
     /// A field cannot be read.
     #[error("{text:?} is no schedule: {source}")]

@@ -112,7 +112,10 @@ pub fn decide(state: &State, now: Timestamp) -> Verdict {
         return wait(None, "dreaming is off (dream.enabled)".to_owned());
     }
     if let Some(until) = state.paused_until.filter(|until| *until > now) {
-        return wait(Some(until), format!("doze is paused until {until}"));
+        return match until == Timestamp::MAX {
+            true => wait(None, "doze is paused until  doze resume".to_owned()),
+            false => wait(Some(until), format!("doze is paused until {until:.0}")),
+        };
     }
     let Some(due) = due(state, now) else {
         return wait(None, "dream.cron names no time that is still to come".to_owned());

@@ -1,6 +1,7 @@
 //! The life of the process, in order: places, configuration, log, lock, handler, socket, ready, drain, end.
 
 use std::fmt;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,7 +116,8 @@ fn try_run<H: Handler>(
     // Whatever this process makes is for its user alone.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     if args.print_schema {
-        println!("{:#}", crate::config::schema());
+        // A reader that has seen enough is no fault.
+        let _ = writeln!(std::io::stdout(), "{:#}", crate::config::schema());
         return Ok(Exit::Done);
     }
     let paths = args.paths()?;

@@ -226,16 +226,22 @@ pub(super) fn memories(
     list: &List<MemoryRecord>,
     names: &Names,
     now: Timestamp,
+    asked: &[String],
 ) -> io::Result<Exit> {
     for memory in &list.items {
         memory_row(screen, memory, names, now)?;
     }
-    if list.items.is_empty() {
+    if list.items.is_empty() && asked.is_empty() {
         screen.line("nothing here yet; agents fill it as they work, or you with  doze remember …")?;
         screen.line("what other projects have:  doze list --everywhere")?;
+    } else if list.items.is_empty() {
+        screen.line("nothing fits; all that is here:  doze list")?;
     }
     if let Some(cursor) = &list.next {
-        screen.line(format!("more:  doze list --cursor {}", one_line(cursor)))?;
+        screen.line(format!(
+            "more:  doze list {}",
+            one_line(&[asked, &["--cursor".to_owned(), cursor.clone()]].concat().join(" "))
+        ))?;
     }
     Ok(found(list.items.is_empty()))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::names::Names;
 use super::{draw, report};
 use crate::app::{self, App};
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::screen::{Screen, count, one_line, short_ids};
 
 #[derive(Debug, ClapArgs)]
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+/// Sweeps among which the last one that changed something is looked for.
+const LOOKED_BACK: u64 = 100;
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -88,13 +91,30 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         Some(Command::Show { id }) => {
             let answer = app.call(method::DREAM_SHOW, json!({"id": id}))?;
             let names = Names::ask(app);
-            app.show(&answer, |screen, dream: &DreamRecord| report::page(screen, dream, &names, app::now()))
+            let last: DreamRecord = app::read(&answer)?;
+            let is_idle = id.is_none() && last.changes.is_empty() && !app.is_json();
+            let earlier = if is_idle { last_with_changes(app)? } else { None };
+            app.show(&answer, |screen, dream: &DreamRecord| {
+                let exit = report::page(screen, dream, &names, app::now())?;
+                if let Some(id) = &earlier {
+                    screen.blank()?;
+                    screen.line(format!("The last one that changed something:  doze dream show {id}"))?;
+                }
+                Ok(exit)
+            })
         }
         Some(Command::Undo { id }) => {
             let answer = app.call(method::DREAM_UNDO, json!({"id": id}))?;
             app.show(&answer, undone)
         }
     }
+}
+
+/// The short id of the newest sweep that changed something, among the last of the log.
+fn last_with_changes(app: &mut App) -> Result<Option<String>, CommandError> {
+    let answer = app.call(method::DREAM_LOG, json!({"limit": LOOKED_BACK}))?;
+    let log: List<DreamItem> = app::read(&answer)?;
+    Ok(log.items.iter().find(|dream| dream.changes > 0).map(|dream| one_line(&short_ids(&dream.id))))
 }
 
 /// What an undo took back, and what it left.
@@ -112,6 +132,9 @@ fn undone(screen: &mut Screen<'_>, answer: &UndoAnswer) -> io::Result<Exit> {
             .line(format!("  {confirmed} of them had been confirmed or shown since; that went with them"))?;
     }
     report::left(screen, &answer.left)?;
+    if !answer.restored.is_empty() {
+        screen.line("  what its sessions say is not learned again, unless another session says it")?;
+    }
     Ok(draw::found(answer.restored.is_empty()))
 }
 

@@ -105,8 +105,43 @@ pub(crate) struct ListArgs {
     everywhere: bool,
 }
 
+impl ListArgs {
+    /// What was asked for, as it is typed again for the next page.
+    fn asked(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("{name} {}", quoted(&value))));
+        };
+        for kind in &self.kinds {
+            option("--kind", Some(kind.clone()));
+        }
+        for space in &self.spaces {
+            option("--space", Some(space.clone()));
+        }
+        option("--status", self.status.clone());
+        option("--query", self.query.clone());
+        option("--since", self.since.clone());
+        option("--until", self.until.clone());
+        option("--limit", self.limit.map(|limit| limit.to_string()));
+        option("--cwd", self.cwd.as_ref().map(|cwd| cwd.display().to_string()));
+        words.extend(self.everywhere.then(|| "--everywhere".to_owned()));
+        words
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// `doze list`.
 pub(crate) fn list(app: &mut App, args: ListArgs) -> CommandResult {
+    let asked = args.asked();
     let params = json!({
         "kinds": some(args.kinds),
         "spaces": some(args.spaces),
@@ -122,7 +157,9 @@ pub(crate) fn list(app: &mut App, args: ListArgs) -> CommandResult {
     });
     let answer = app.call(method::MEMORY_LIST, params)?;
     let names = Names::ask(app);
-    app.show(&answer, |screen, list: &List<MemoryRecord>| draw::memories(screen, list, &names, app::now()))
+    app.show(&answer, |screen, list: &List<MemoryRecord>| {
+        draw::memories(screen, list, &names, app::now(), &asked)
+    })
 }
 
 #[derive(Debug, ClapArgs)]

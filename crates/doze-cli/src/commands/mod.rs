@@ -62,7 +62,7 @@ enum Command {
     Roster(recall::RosterArgs),
     /// Remember something
     Remember(memory::RememberArgs),
-    /// List memories, newest first
+    /// List memories, what changed last first
     List(memory::ListArgs),
     /// Show one memory
     Show(memory::IdArgs),

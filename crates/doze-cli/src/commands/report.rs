@@ -125,7 +125,9 @@ pub(super) fn page(
     for (sort, changes) in &sorts {
         section(screen, sort.names().0)?;
         for one in changes {
-            change(screen, *sort, one, former(dream, one), names, dream.dry_run)?;
+            // Of a dry run there is nothing yet to look at, of what was taken back nothing any more.
+            let is_there = !dream.dry_run && dream.undone_at.is_none();
+            change(screen, *sort, one, former(dream, one), names, is_there)?;
         }
     }
     left_alone(screen, &dream.left_alone, names)?;
@@ -182,7 +184,7 @@ fn change(
     change: &DreamChange,
     former: Option<&MemoryRecord>,
     names: &Names,
-    is_dry: bool,
+    is_there: bool,
 ) -> io::Result<()> {
     let shown = change.after.as_ref().or(change.before.as_ref());
     let (title, more) = shown.map_or_else(
@@ -202,8 +204,7 @@ fn change(
     for line in lines {
         screen.line(line)?;
     }
-    // Of a dry run there is nothing yet to look at.
-    let closer = if is_dry { String::new() } else { format!(" · doze why {}", short_ids(&change.memory)) };
+    let closer = if is_there { format!(" · doze why {}", short_ids(&change.memory)) } else { String::new() };
     for line in wrap_within(&format!("{}{closer}", short_ids(&because(change))), "    ", screen.columns(), 3)
     {
         screen.line(screen.dim(&line))?;

@@ -36,7 +36,7 @@ impl Wording {
         let mut word = String::new();
         let mut take = |word: &mut String| {
             if !word.is_empty() {
-                words.push(known_as(stem(word)).to_owned());
+                words.push(alike(word).to_owned());
                 word.clear();
             }
         };
@@ -137,6 +137,11 @@ fn stem(word: &str) -> &str {
     cut.strip_suffix('e').filter(is_word).unwrap_or(cut)
 }
 
+/// A word as it is compared with others: without its inflection, and by the first of its synonyms.
+pub(super) fn alike(word: &str) -> &str {
+    known_as(stem(word))
+}
+
 /// Words of one meaning; the first stands for all.
 const SYNONYMS: &[&[&str]] = &[
     &["prefer", "like", "want", "favor", "favour"],
@@ -160,6 +165,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["dependency", "dependencies", "deps"],
     &["start", "begin", "launch"],
     &["fix", "correct", "repair"],
+    &["directly", "straight"],
 ];
 
 /// Words of which one contradicts the other when said of the same thing.

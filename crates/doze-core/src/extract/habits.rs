@@ -50,7 +50,10 @@ struct Habit<'a> {
 pub(super) fn find(events: &[&(u64, Event)], calls: &[Call<'_>]) -> Vec<Extracted> {
     let told = told(events);
     let mut runs: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
-    for call in calls.iter().filter(|call| call.worked && shell::is_tool(&call.command)) {
+    // Of several commands in a row nobody knows which one was meant.
+    let is_one = |command: &str| !command.contains("||") && !command.contains(';');
+    let is_habit = |call: &&Call<'_>| call.worked && shell::is_tool(&call.command) && is_one(&call.command);
+    for call in calls.iter().filter(is_habit) {
         runs.entry(&call.command).or_default().push(Run { ordinal: call.ordinal, at: call.at });
     }
     for (command, run) in &told {

@@ -89,6 +89,29 @@ static NOBODY: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 
+/// What a part of the system is built on, by a name of its own.
+static BUILT_ON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)^(?:(?i:no|actually|note|and|so|btw|fyi)\s*[,:]?\s+)*(?i:the|our)\s+(?:[\w-]+\s+){1,3}(?:uses|runs\s+on|is\s+(?:written|built)\s+(?:in|with|on)|is\s+backed\s+by|depends\s+on|talks\s+to|stores\s+\w+\s+in)\s+(?:[A-Z][\w.+\#-]*|`[^`]+`)(?:\s+[\w.-]+){0,6}[.!]?$",
+    )
+    .expect("a valid pattern")
+});
+
+/// What is forbidden, or wanted, in as many words.
+static RULED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^\w[^?]{4,100}\s(?:is|are)\s+(?:strictly\s+)?(?:forbidden|prohibited|banned|not\s+allowed|off[\s-]limits)\b",
+    )
+    .expect("a valid pattern")
+});
+static WANTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:please\s+)?(?:prefer\s+\S+.*\s(?:for|over|in|when)\s+\S
+        |(?:answer|reply|respond|write|speak|talk)\s+(?:to\s+me\s+|me\s+|your\s+\w+\s+)?in\s+(?:english|german|french|spanish|italian|portuguese|dutch|turkish|polish|russian|ukrainian|chinese|japanese|korean|deutsch|plain\s+\w+)\b)",
+    )
+    .expect("a valid pattern")
+});
+
 /// What something is meant to be.
 static MEANT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -184,8 +207,12 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Convention, 0.85)
     } else if PROHIBITION.is_match(sentence) || is_contrast(sentence) {
         (Kind::Convention, 0.75)
-    } else if CUSTOM.is_match(sentence) {
+    } else if WANTED.is_match(sentence) {
+        (Kind::Preference, 0.75)
+    } else if CUSTOM.is_match(sentence) || RULED.is_match(sentence) {
         (Kind::Convention, 0.7)
+    } else if BUILT_ON.is_match(sentence) {
+        (Kind::Fact, 0.66)
     } else if PLACE.is_match(sentence) {
         (Kind::Fact, 0.7)
     } else if MEANT.is_match(sentence) {

@@ -244,6 +244,10 @@ fn who_owns_what_is_kept_and_where_a_thing_runs() {
         ("`crates/wire` belongs to the protocol team", Kind::Ownership),
         ("API listens on 4000.", Kind::Fact),
         ("The staging server runs on port 8443.", Kind::Fact),
+        ("The worker queue uses Redis.", Kind::Fact),
+        ("Pushing directly to main is forbidden, always open a pull request.", Kind::Convention),
+        ("Prefer tabs for indentation.", Kind::Preference),
+        ("Answer me in German.", Kind::Preference),
     ] {
         let kinds: Vec<Kind> = found(vec![said(text)]).into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [kind], "{text}");

@@ -212,6 +212,13 @@ pub(super) fn is_status(sentence: &str) -> bool {
     STATUS.is_match(sentence)
 }
 
+/// The wish as it is told: a sentence that ends.
+fn asked_for(sentence: &str) -> String {
+    let sentence = sentence.trim();
+    let end = if sentence.ends_with(['.', '!', '?', '。', '？', '…', ':']) { "" } else { "." };
+    format!("The person asked: {sentence}{end}")
+}
+
 /// What a person wants, in their words.
 struct Wish {
     title: String,
@@ -238,7 +245,7 @@ fn wished(prompt: &str) -> Option<Wish> {
     if let Some(asked) = asked.filter(|_| length <= MAX_PROMPT) {
         return Some(Wish {
             title: imperative(asked),
-            body: format!("The person asked: {}", asked.trim()),
+            body: asked_for(asked),
             confidence: 0.7,
             stands_alone: true,
             needs_account: false,
@@ -253,7 +260,7 @@ fn wished(prompt: &str) -> Option<Wish> {
         .find_map(|sentence| Some((sentence, requested(sentence)?)))?;
     (length <= MAX_REQUEST && sentences.len() <= 3).then(|| Wish {
         title: order.clone(),
-        body: format!("The person asked: {}", sentence.trim()),
+        body: asked_for(sentence),
         confidence: 0.52,
         stands_alone: gate::stands_alone(&order),
         needs_account: true,

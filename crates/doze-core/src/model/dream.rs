@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{DreamId, Memory, MemoryId, Mode, OwnerId, ProjectId, words};
+use super::{DreamId, Memory, MemoryId, Mode, OwnerId, ProjectId, Status, words};
 
 words! {
     /// How a sweep ended.
@@ -109,6 +109,20 @@ pub struct UndoLeft {
     pub is_final: bool,
 }
 
+/// How many changes these are to a person: a record that goes and the one that takes its place are one.
+pub fn steps(changes: &[DreamChange]) -> usize {
+    let gives_way = |change: &&DreamChange| {
+        matches!(change.op, DreamOp::Merge | DreamOp::Supersede)
+            && change.after.status == Status::Superseded
+            && change
+                .after
+                .superseded_by
+                .as_ref()
+                .is_some_and(|by| changes.iter().any(|other| other.after.id == *by))
+    };
+    changes.len() - changes.iter().filter(gives_way).count()
+}
+
 /// One sweep, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dream {
@@ -141,6 +155,11 @@ pub struct Dream {
 }
 
 impl Dream {
+    /// How much a person would say it changed, see [`steps`].
+    pub fn steps(&self) -> usize {
+        steps(&self.changes)
+    }
+
     /// Nothing of it is left to undo.
     pub fn is_undone(&self) -> bool {
         self.undone_at.is_some() && self.undo_left.iter().all(|left| left.is_final)

@@ -10,7 +10,7 @@ mod session;
 mod space;
 
 pub use dream::{
-    Dream, DreamChange, DreamOp, DreamResult, DreamedSession, LeftAlone, SessionOutcome, UndoLeft,
+    Dream, DreamChange, DreamOp, DreamResult, DreamedSession, LeftAlone, SessionOutcome, UndoLeft, steps,
 };
 pub use event::{Event, EventKind, Origin, ToolUse};
 pub use ids::{

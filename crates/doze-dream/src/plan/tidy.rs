@@ -275,7 +275,11 @@ pub fn retires_when(memory: &Memory) -> String {
         return "never by a dream: its own face keeps it".to_owned();
     }
     if is_confirmed(memory) {
-        return "only something newer that replaces it: it was confirmed since it was learned".to_owned();
+        let why = match memory.evidence_count > 1 || memory.reinforce_count > 1 || memory.applied_count > 0 {
+            false if memory.last_confirmed_at <= memory.created_at => "it was sure from the beginning",
+            _ => "it was confirmed since it was learned",
+        };
+        return format!("only something newer that replaces it: {why}");
     }
     let days = lifetime_days(memory.kind);
     format!("a dream, when it stays unconfirmed for more than {days} days")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{
     Dream, DreamId, DreamResult, DreamedSession, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
-    SessionOutcome,
+    SessionOutcome, steps,
 };
 use doze_core::{redact, text};
 use doze_dream::{Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, TakenBack, plan, taken_back};
@@ -389,7 +389,7 @@ fn told_of(left: &LeftAlone) -> LeftAlone {
 }
 
 fn reason(read: usize, failed: usize, made: &Plan) -> String {
-    let changes = text::count(made.changes.len() as u64, "change");
+    let changes = text::count(steps(&made.changes) as u64, "change");
     let left = text::count(made.left_alone.len() as u64, "finding");
     let sessions = text::count(read as u64, "session");
     match (read, made.changes.len(), made.left_alone.len()) {

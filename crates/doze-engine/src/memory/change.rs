@@ -109,11 +109,12 @@ impl Engine {
     ) -> Result<Memory, EngineError> {
         if !by_person {
             // What is pinned is beyond the reach of agents and dreams: an agent could lock anything away.
-            return Err(EngineError::refused("only a person pins or unpins a memory"));
+            return Err(EngineError::refused("only a person pins or unpins a memory")
+                .hint("run it yourself, in a terminal"));
         }
         self.change_memory(owner, id, |_, mut memory| {
+            // Who vouches for it stays as it is, so that unpinning takes back all of it.
             memory.pinned = pinned;
-            vouch(&mut memory, pinned);
             Ok(put(owner, memory))
         })
     }

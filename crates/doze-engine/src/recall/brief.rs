@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
+use doze_core::extract::stated;
 use doze_core::injected;
 use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Status, Verification};
 use doze_core::rank::Profile;
@@ -372,11 +373,12 @@ fn instructions(place: &Resolved) -> String {
     text
 }
 
-/// Whether a text holds half of a memory's words, or more: a question that was answered does not.
+/// Whether a text states half of a memory's words, or more: a question that was answered does not, nor does a wish of
+/// which the agent told what became.
 fn says(text: &str, memory: &Memory) -> bool {
-    let said = normalise_words(text);
-    let of = |words: BTreeSet<String>| words.intersection(&said).count() * 2 >= words.len();
-    of(normalise_words(&memory.title)) || of(normalise_words(&memory.body))
+    let said = normalise_words(&stated(text));
+    let words = normalise_words(if memory.body.trim().is_empty() { &memory.title } else { &memory.body });
+    words.intersection(&said).count() * 2 >= words.len()
 }
 
 /// Memories that a rule found in a person's own words. The newest are looked at, so that many cannot hold a brief up.

@@ -348,7 +348,7 @@ pub(super) fn dream_item(dream: &Dream) -> dream::DreamItem {
         result: dream.result.to_string(),
         reason: dream.reason.clone(),
         sessions: dream.sessions.iter().filter(|session| session.outcome.is_read()).count() as u64,
-        changes: dream.changes.len() as u64,
+        changes: dream.steps() as u64,
         undone_at: dream.undone_at.map(|at| at.to_string()),
     }
 }
