@@ -70,6 +70,8 @@ pub struct Parts {
     subject: Option<String>,
     /// Whether the identifiers stand where a sentence puts a value (`lives in X`), not what it is about.
     identifiers_last: bool,
+    /// The conditions under which it holds.
+    conditions: BTreeSet<String>,
 }
 
 impl Parts {
@@ -125,6 +127,10 @@ impl Parts {
                 .collect(),
             subject,
             identifiers_last: VALUE_PLACE.is_match(&text),
+            conditions: CONDITION
+                .find_iter(&text)
+                .map(|found| found.as_str().to_lowercase().trim_end_matches('s').to_owned())
+                .collect(),
         }
     }
 
@@ -145,7 +151,7 @@ impl Parts {
 
     /// How `newer` stands to `self`.
     ///
-    /// - Duplicate: more than 0.6 of the words in common, and no number, version, negation, identifier, path or name
+    /// - Duplicate: more than 0.6 of the words in common, as they stand or without their inflection, and no number, version, negation, identifier, path or name
     ///   that differs. One may have content words more than the other; where each has one of its own, or common ones
     ///   have changed places, a detail differs.
     /// - Update: what is left without those is the same wording, and what differs is a measured number or version, a
@@ -160,7 +166,12 @@ impl Parts {
             && !is_alike(&self.frame_hashes, &newer.frame_hashes)
             && newer.turned_down.is_empty()
             && !self.wording.may_oppose(&newer.wording)
+            && !self.wording.is_like(&newer.wording)
         {
+            return Relation::Distinct;
+        }
+        // "Never on Fridays" and "never" both stand.
+        if self.conditions != newer.conditions {
             return Relation::Distinct;
         }
         let identifiers_differ = self.identifiers != newer.identifiers;
@@ -170,7 +181,9 @@ impl Parts {
         if !(identifiers_differ || numbers_differ || polarity_differs || names_differ) {
             return match self.wording.difference(&newer.wording) {
                 Difference::Opposite => Relation::Update,
-                Difference::None if self.has_words_of(newer) => Relation::Duplicate,
+                Difference::None if self.has_words_of(newer) || self.wording.is_like(&newer.wording) => {
+                    Relation::Duplicate
+                }
                 Difference::None | Difference::Other => Relation::Distinct,
             };
         }
@@ -301,8 +314,24 @@ const ORDERS: &[&str] = &[
     "supports", "port",
 ];
 
+/// `The v2 API …`: a version that tells which of several things is spoken of.
+static VERSION_FIRST: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)^(?:(?:the|a|an|our|this|my)\s+)(v\d[\w.]*)\s+\p{L}"));
+
+/// Under which condition a rule holds: it says less than the same rule without it.
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)\b(?:on\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|holidays?|windows|linux|macos|mac|arm|ci)|",
+        r"in\s+(?:tests?|testing|prod(?:uction)?|staging|dev(?:elopment)?|ci|debug|release)|",
+        r"(?:unless|except|during)\s+\S+(?:\s+\w+)?|(?:when(?:ever)?|if|while|until)\s+\w+\s+\w+|to\s+the\s+\w+\s+(?:app|service|package|module|crate|branch|repo))\b"
+    ))
+});
+
 /// What of a sentence's subject is a number or an identifier.
 fn subject(text: &str) -> Option<String> {
+    if let Some(version) = VERSION_FIRST.captures(text).and_then(|found| found.get(1)) {
+        return Some(version.as_str().to_lowercase());
+    }
     let found = SUBJECT.captures(text)?;
     let word = found.get(1).or(found.get(3))?.as_str().to_lowercase();
     let detail = found.get(2).or(found.get(4))?.as_str().to_lowercase();
@@ -355,7 +384,9 @@ fn detail(word: &str) -> Option<Detail> {
         return None;
     }
     let bare = word.trim_start_matches(['v', 'V', '~', '^', '=', '$', '#']).trim_end_matches(['%', '+']);
-    if digits > 0 && bare.starts_with(|c: char| c.is_ascii_digit()) {
+    // A path is a path, whatever it begins with.
+    let is_path = letters > 0 && word.contains(['/', '\\']);
+    if digits > 0 && !is_path && bare.starts_with(|c: char| c.is_ascii_digit()) {
         return Some(Detail::Number(bare.to_ascii_lowercase()));
     }
     let joined = word.trim_end_matches('.').contains(['/', '\\', '_', '@', ':', '*'])
@@ -453,6 +484,16 @@ mod tests {
             ("Run `make check` before you commit", "Run `make check` before you push"),
         ] {
             assert_ne!(relation(one, other), Duplicate, "{one} / {other}");
+        }
+        for (one, other) in [
+            ("Never edit v1/schema.sql by hand", "Never edit v2/schema.sql by hand"),
+            ("Never edit v2/schema.sql by hand", "Never edit 2023/report.md by hand"),
+            ("The v1 API listens on port 3000", "The v2 API listens on port 4000"),
+            ("Never push to main on Fridays", "Never push to main"),
+            ("The API listens on port 3000", "The API listens on port 3001 in test"),
+        ] {
+            assert_eq!(relation(one, other), Distinct, "{one} / {other}");
+            assert_eq!(relation(other, one), Distinct, "{other} / {one}");
         }
     }
 

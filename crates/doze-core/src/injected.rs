@@ -122,9 +122,16 @@ static SCREEN: LazyLock<Regex> = LazyLock::new(|| {
     text::regex(r"(?:^|\s)(?:just now|\d+ (?:min|h|d|wk|y)) · |· (?:just now|\d+ (?:min|h|d|wk|y))\s*$")
 });
 
-/// Whether a line was copied from a screen of doze's, which tells what is known already.
+/// How a line of a brief says when and by whom it was saved.
+static OF_BRIEF: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r"\((?:today|yesterday|\d{1,5}(?:d|mo) ago), (?:from the user|said by the user|saved by an agent|saved by a tool|from a run summary|found in a session)\b",
+    )
+});
+
+/// Whether a line was copied from a screen or a brief of doze's, which tells what is known already, wherever that was.
 fn is_of_screen(line: &str) -> bool {
-    line.contains(" · ") && SCREEN.is_match(line)
+    line.contains(" · ") && SCREEN.is_match(line) || OF_BRIEF.is_match(line)
 }
 
 /// Shortest line, in letters and digits, that is remembered: shorter ones are said by anybody.

@@ -75,6 +75,20 @@ pub(crate) fn is_report(sentence: &str, by_agent: bool) -> bool {
         || (!by_agent && YOU_SAID.is_match(sentence))
 }
 
+/// The person asks, wonders, doubts or takes back: no statement, with or without a question mark.
+static DOUBTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^\W*(?:(?:so|and|but|hm+|ok(?:ay)?|well|also)\W+)*(?:i\s+(?:wonder|guess|doubt|thought|believed?|assumed?|suppose)\b|i(?:['’]m|\s+am)\s+not\s+(?:sure|certain)\b|i\s+(?:do\s*n['’]?o?t|do\s+not)\s+(?:know|think|remember|believe)\b",
+        r"|(?:maybe|perhaps|possibly|probably)\b|forget\s+(?:that|about|what|it)\b|(?:do|does|did)\s+(?:we|i|you|they|it|our|my)\b|(?:is|are|was|were|should|shall)\s+(?:we|i|you|they|it|this|that|the|there|our|my)\b|(?:have|has|had)\s+(?:we|i|you|they|it)\b|(?:can|could|would|will)\s+(?:we|i|they|it|this|that|the|our)\b)",
+        r"|\b(?:no\s+wait|scratch\s+that|never\s*mind|i\s+(?:was|am)\s+wrong|you\s+(?:still\s+)?remember|that(?:['’]s|\s+is|\s+was)\s+(?:wrong|not\s+true|not\s+right|no\s+longer\s+true))\b"
+    ))
+});
+
+/// Whether a person asks or doubts something rather than telling it.
+pub(crate) fn is_doubt(sentence: &str) -> bool {
+    DOUBTS.is_match(sentence)
+}
+
 /// The sentences of a line that state something themselves: without talk about memories, and without what such talk
 /// quotes, up to the closing quote.
 pub(crate) fn own_sentences(line: &str, by_agent: bool) -> Vec<&str> {
@@ -101,6 +115,30 @@ mod tests {
     use super::*;
 
     const RULE: &str = "from now on always run the tests before committing";
+
+    #[test]
+    fn what_a_person_asks_or_doubts_is_no_statement() {
+        for doubt in [
+            "Do we always rebase before merging",
+            "I wonder whether the staging server listens on port 7777.",
+            "Forget that the API listens on port 3333.",
+            "I think you remember that the web server listens on port 1111.",
+            "The API listens on port 4444, no wait, that is wrong.",
+            "Maybe the cache service listens on port 5555.",
+            "I thought the parcel service listens on port 6666.",
+        ] {
+            assert!(is_doubt(doubt), "{doubt}");
+        }
+        for told in [
+            "Do the tests first.",
+            "Will you always run the linter before a commit",
+            "Have the linter run before every commit.",
+            "I think we should always rebase.",
+            "Never forget that the API listens on port 3333.",
+        ] {
+            assert!(!is_doubt(told), "{told}");
+        }
+    }
 
     #[test]
     fn talk_about_a_memory_is_told_from_a_statement() {

@@ -131,7 +131,10 @@ mod tests {
         assert_eq!(cron(" 0  3 * * * ").unwrap().as_str(), "0 3 * * *");
         assert!(cron("30 0 3 * * 1-5").is_ok() && cron("0 3 * * MON").is_ok() && cron("0 0 29 2 *").is_ok());
         let wrong = |text: &str| cron(text).unwrap_err().to_string();
-        assert_eq!(wrong("at night"), "expected five fields (minute hour day month weekday), found 2");
+        assert_eq!(
+            wrong("at night"),
+            "expected five fields (minute hour day month weekday), or six with the seconds first; found 2"
+        );
         assert!(wrong("").ends_with("found 0") && wrong("0 0 3 * * * 2026").ends_with("found 7"));
         assert!(wrong("99 3 * * *").starts_with("\"99 3 * * *\" is no schedule: "));
         assert_eq!(wrong("0 3 30 2 *"), "\"0 3 30 2 *\" names a time that never comes");

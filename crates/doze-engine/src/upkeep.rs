@@ -170,6 +170,8 @@ impl Engine {
         let dropped = self.shorten_history(owner)?;
         self.shorten_shown(owner)?;
         self.drop_old_works(owner)?;
+        // What a crash left there goes, also while no sweep runs.
+        self.write_workspaces(owner);
         if dropped > 0 || self.owes_compaction(owner)? {
             match self.store().compact() {
                 Ok(_) => {

@@ -126,7 +126,8 @@ pub(super) fn page(
         section(screen, sort.names().0)?;
         for one in changes {
             // Of a dry run there is nothing yet to look at, of what was taken back nothing any more.
-            let is_there = !dream.dry_run && dream.undone_at.is_none();
+            let is_left = || dream.left.iter().any(|left| left.id == one.memory);
+            let is_there = !dream.dry_run && (dream.undone_at.is_none() || is_left());
             change(screen, *sort, one, former(dream, one), names, is_there)?;
         }
     }

@@ -325,12 +325,12 @@ fn a_dream_tells_what_and_why() {
   Learned
   + just itest
     Use just itest instead of make test, which misses the broker.
-    because said by the person in s-81 #4 · doze why n
+    because said by the person in s-81 #4
 
   Seen in several sessions
   ^ Mind what went wrong with `db.rs`
     Close the pool; Retry once
-    because 3 lessons of 3 sessions speak of db.rs · doze why p
+    because 3 lessons of 3 sessions speak of db.rs
 
   Updated
   ~ Staging API listens on 5433                                             shop
@@ -423,7 +423,7 @@ fn an_undo_tells_what_went_and_what_stays() {
         (
             0,
             format!(
-                "dream 41 is taken back, with what it did to 2 memories\n  1 of them had been confirmed or shown since; that went with them\n{left}"
+                "dream 41 is taken back, with what it did to 2 memories\n  1 of them had been confirmed or shown since; that went with them\n{left}  what its sessions say is not learned again, unless another session says it\n"
             ),
         ),
         (1, format!("nothing of dream 41 is taken back\n{left}")),

@@ -66,6 +66,11 @@ impl Wording {
         self.has_rivals && other.has_rivals
     }
 
+    /// Whether most of the content words of both are common: `before committing` and `before you commit` have the same.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        !self.content.is_empty() && super::is_alike(&self.content, &other.content)
+    }
+
     /// How the two differ; the same whichever is asked.
     pub(super) fn difference(&self, other: &Self) -> Difference {
         let has_own =

@@ -8,6 +8,7 @@ use super::rounds::{is_of_program, is_prompt};
 use super::shape::{MAX_BODY, MAX_TITLE, files, imperative, sentences, short};
 use super::{Extracted, cjk, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
+use crate::report::is_doubt;
 
 /// Characters of a sentence that tells who owns what; a longer one tells a story.
 const MAX_OWNERSHIP: usize = 160;
@@ -155,7 +156,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         let Some(text) = spoken(event) else { continue };
         let sentences = sentences(text, false);
         for (at, sentence) in sentences.iter().enumerate() {
-            let judged = judge(sentence).or_else(|| cjk::judge(sentence));
+            let judged = judge(sentence).or_else(|| cjk::judge(sentence)).filter(|_| !is_doubt(sentence));
             let Some((kind, confidence)) = judged else { continue };
             let reason =
                 sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);

@@ -1,12 +1,12 @@
 //! What an agent says against what several sessions have said: it is kept apart and told, and takes the place of the
 //! other only when one more session says it. The person decides at once, by saying so or in `doze review`.
 
-use doze_core::model::{CONTRADICTS, Context, DreamOp, Origin, Status};
+use doze_core::model::{CONTRADICTS, Context, DreamOp, Memory, Origin, Status};
 use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::Board;
-use super::settle::{because, is_heard_of, leave, may_spend, memory_of, refusal, short};
+use super::settle::{because, is_heard_of, joined, leave, may_spend, memory_of, refusal, short};
 
 /// Sessions behind a memory from which on one agent's word does not turn it round.
 const ESTABLISHED: u32 = 2;
@@ -41,7 +41,7 @@ pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf
 pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
     let mut new = board.entries[apart].memory.clone();
-    if is_heard_of(&new, &finding.session) {
+    if candidate.origin != Origin::Person && is_heard_of(&new, &finding.session) {
         return leave(board, finding, "it is known already, and kept apart");
     }
     if let Some(reason) = refusal(board, at, finding) {
@@ -51,12 +51,8 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
     if !may_spend(board, &old, finding) {
         return;
     }
-    new.status = Status::Active;
-    new.tags.retain(|tag| tag != CONTRADICTS);
-    new.contexts.clear();
+    stand(&mut new, finding);
     new.topic_key = old.topic_key.clone();
-    promote::reinforce(&mut new, candidate.at);
-    new.source.events.extend(candidate.evidence.iter().cloned());
     new.updated_at = board.now;
     let told = format!("was \"{}\"; said by a second session; {}", short(&old), because(finding));
     let replaced = format!("replaced by \"{}\"", short(&new));
@@ -64,6 +60,32 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
     old.superseded_by = Some(new.id.clone());
     board.change(at, DreamOp::Supersede, old, replaced, candidate.evidence.clone());
     board.change(apart, DreamOp::Supersede, new, told, candidate.evidence.clone());
+}
+
+/// Another session says what is kept apart at `apart`, and what it contradicted is no longer in force.
+pub(super) fn uphold(board: &mut Board<'_>, apart: usize, finding: &CandidateOf) {
+    let candidate = &finding.candidate;
+    let mut new = board.entries[apart].memory.clone();
+    if candidate.origin != Origin::Person && is_heard_of(&new, &finding.session) {
+        return leave(board, finding, "it is known already, and kept apart");
+    }
+    if !may_spend(board, &new, finding) {
+        return;
+    }
+    stand(&mut new, finding);
+    new.updated_at = board.now;
+    let told = format!("what it contradicted is no longer in force; {}", because(finding));
+    board.change(apart, DreamOp::Reinforce, new, told, candidate.evidence.clone());
+}
+
+/// What was kept apart is in force, with one more to say it.
+fn stand(new: &mut Memory, finding: &CandidateOf) {
+    new.status = Status::Active;
+    new.tags.retain(|tag| tag != CONTRADICTS);
+    new.contexts.clear();
+    promote::reinforce(new, finding.candidate.at);
+    let known = std::mem::take(&mut new.source.events);
+    new.source.events = joined(&known, &finding.candidate.evidence);
 }
 
 /// What the memory at a place was said again for, takes the ground from what is kept apart against it.

@@ -99,6 +99,9 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
             Some(at) if board.entries[proposed].memory.contradicts().is_some() => {
                 contest::decide(board, at, proposed, finding);
             }
+            None if board.entries[proposed].memory.contradicts().is_some() => {
+                contest::uphold(board, proposed, finding);
+            }
             _ => leave(board, finding, "it waits for doze review"),
         };
     }

@@ -694,6 +694,16 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
     let person = finding("s6", 4, Kind::Fact, "", "The cache of the API is not shared by all workers.", 5);
     let (plan, _) = run(std::slice::from_ref(&known), &[person], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);
+    // Also in the session that the agent said it in.
+    let here = finding("s3", 6, Kind::Fact, "", "The cache of the API is not shared by all workers.", 5);
+    let (plan, _) = run(&apart, &[here], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Supersede, "new0002")]);
+    // What it contradicts was marked wrong meanwhile: one more session is enough.
+    let mut alone = apart.clone();
+    alone.iter_mut().find(|memory| memory.id.as_str() == "known").unwrap().status = Status::Retracted;
+    let (plan, after) = run(&alone, &[against("s4", 7)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Reinforce, "new0002")]);
+    assert_eq!(by_id(&after, "new0002").status, Status::Active);
     let once = Memory { evidence_count: 1, ..known };
     let (plan, _) = run(&[once], &[against("s3", 9)], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Add, "new0002")]);

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use doze_core::model::{Dream, DreamId, Memory, MemoryId, OwnerId, Scope, UndoLeft};
+use doze_core::model::{Dream, DreamId, Memory, MemoryId, OwnerId, Scope, Status, UndoLeft};
 use doze_dream::{Standing, Undo, UndoStep, undo};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
 use crate::ids::is_whole;
-use crate::memory::{FORGOTTEN, Page};
+use crate::memory::{FORGOTTEN, Page, with_patterns_at_rest};
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
 /// What an undo did.
@@ -79,6 +79,16 @@ impl Engine {
                 let revision = snapshot.revision(owner, &subject)?;
                 set = set.expect(subject, revision);
             }
+            // What is taken out of force, and what these steps decide about themselves.
+            let (mut ended, mut settled) = (Vec::new(), BTreeSet::new());
+            for step in &undo.steps {
+                let (id, is_active) = match step {
+                    UndoStep::Restore(memory) => (&memory.id, memory.status == Status::Active),
+                    UndoStep::Remove(id) => (id, false),
+                };
+                settled.insert(id.clone());
+                ended.extend(memories.get(id).filter(|_| !is_active).cloned());
+            }
             for step in undo.steps {
                 set = match step {
                     UndoStep::Restore(memory) => set.put_memory(*memory),
@@ -88,6 +98,7 @@ impl Engine {
                         .delete_memory(id),
                 };
             }
+            let set = with_patterns_at_rest(&snapshot, set, &ended, &settled)?;
             drop(snapshot);
             match self.store().apply(set.put_dream(dream)) {
                 Ok(_) => {

@@ -1,8 +1,10 @@
 //! Changing and judging a memory. What a person wrote only a person may change or condemn (S1.36).
 
+use std::collections::BTreeSet;
+
 use doze_core::duplicate::{Relation, relation};
 use doze_core::model::{
-    AgentId, Face, Kind, Memory, MemoryId, Origin, OwnerId, Space, Status, Verification, content_hash,
+    AgentId, Face, Kind, Memory, MemoryId, Origin, OwnerId, Scope, Space, Status, Verification, content_hash,
 };
 use doze_core::promote::text_of;
 use doze_core::text;
@@ -150,7 +152,12 @@ impl Engine {
             }
             let set = match memory.status {
                 Status::Active => ChangeSet::new(owner.clone()),
-                _ => with_patterns_at_rest(snapshot, ChangeSet::new(owner.clone()), &memory)?,
+                _ => with_patterns_at_rest(
+                    snapshot,
+                    ChangeSet::new(owner.clone()),
+                    std::slice::from_ref(&memory),
+                    &BTreeSet::new(),
+                )?,
             };
             Ok((set.put_memory(memory.clone()), memory))
         })
@@ -276,17 +283,26 @@ impl Engine {
     }
 }
 
-/// The patterns that tell of a memory rest until the next dream tells them anew without it.
-fn with_patterns_at_rest(
+/// The patterns that tell of memories which are no longer in force rest until the next dream tells them anew, save those
+/// that are settled already.
+pub(crate) fn with_patterns_at_rest(
     snapshot: &Snapshot,
-    set: ChangeSet,
-    memory: &Memory,
+    mut set: ChangeSet,
+    ended: &[Memory],
+    settled: &BTreeSet<MemoryId>,
 ) -> Result<ChangeSet, EngineError> {
-    let told = snapshot.memories(&memory.owner, &memory.scope)?.into_iter().filter(|other| {
-        let cites_it = other.cited().any(|id| id == memory.id.as_str());
-        cites_it && other.status == Status::Active && !other.is_protected()
-    });
-    Ok(told.fold(set, |set, pattern| set.put_memory(Memory { status: Status::Stale, ..pattern })))
+    let scopes: BTreeSet<&Scope> = ended.iter().map(|memory| &memory.scope).collect();
+    for scope in scopes {
+        let told = snapshot.memories(&set.owner, scope)?.into_iter().filter(|other| {
+            let cites_one = other.cited().any(|id| ended.iter().any(|memory| memory.id.as_str() == id));
+            cites_one
+                && other.status == Status::Active
+                && !other.is_protected()
+                && !settled.contains(&other.id)
+        });
+        set = told.fold(set, |set, pattern| set.put_memory(Memory { status: Status::Stale, ..pattern }));
+    }
+    Ok(set)
 }
 
 impl Engine {

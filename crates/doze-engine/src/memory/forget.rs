@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use doze_core::model::{Event, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
-use doze_core::text;
+use doze_core::model::{Context, Event, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
+use doze_core::{promote, text};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
@@ -86,26 +86,29 @@ impl Engine {
                 return Err(EngineError::refused(format!("a person wrote or pinned memory {id}"))
                     .hint("run the command yourself in a terminal"));
             }
-            let set = self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory])?;
-            Ok((set, Forgotten { memories: 1, ..Forgotten::default() }))
+            let (set, memories) =
+                self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory])?;
+            Ok((set, Forgotten { memories, ..Forgotten::default() }))
         })
     }
 
-    /// Adds the deletion of memories, of their copies and superseded versions, and of every trace of their words.
+    /// Adds the deletion of memories, of their copies and superseded versions, and of every trace of their words; answers
+    /// how many that are.
     fn without_memories(
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
         memories: &[Memory],
-    ) -> Result<ChangeSet, EngineError> {
+    ) -> Result<(ChangeSet, u64), EngineError> {
         let (set, mut gone) = with_copies(snapshot, set, memories)?;
+        let count = gone.ids.len() as u64;
         let projects: BTreeSet<_> = memories.iter().map(|memory| memory.scope.project().cloned()).collect();
         for project in projects {
             add_echoes(snapshot, &set.owner, project, &mut gone)?;
         }
         let set = self.deleted(snapshot, set, &gone)?;
         let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
-        Ok(set)
+        Ok((set, count))
     }
 
     /// Adds the deletion of records, of the words of the events they came from, and their tombstones. Journals and
@@ -145,7 +148,7 @@ impl Engine {
             if memories {
                 let learned = learned_from(snapshot, owner, session)?;
                 forgotten.memories = learned.len() as u64;
-                set = self.without_memories(snapshot, set, &learned)?;
+                (set, _) = self.without_memories(snapshot, set, &learned)?;
             }
             for session in sessions {
                 forgotten.sessions += 1;
@@ -347,43 +350,60 @@ fn surroundings(scope: &Scope) -> Scope {
 }
 
 /// Memories, their former versions, the patterns that cite them, and their copies in the spaces of their project: a fact
-/// that was shared stands twice. Each space is read once, and must be as it was read.
+/// that was shared stands twice, and one that two faces learned as well. Each space is read once, and must be as it was
+/// read.
 fn with_copies(
     snapshot: &Snapshot,
     mut set: ChangeSet,
     memories: &[Memory],
 ) -> Result<(ChangeSet, Gone), EngineError> {
-    let wanted: HashSet<(Scope, &str)> = memories
-        .iter()
-        .flat_map(|memory| {
-            let place = surroundings(&memory.scope);
-            [(place.clone(), memory.id.as_str()), (place, memory.content_hash.as_str())]
-        })
-        .collect();
     let places: HashSet<Scope> = memories.iter().map(|memory| surroundings(&memory.scope)).collect();
-    let mut gone = Gone::default();
+    let mut around: Vec<Memory> = Vec::new();
     for scope in snapshot.scopes(&set.owner)? {
-        let place = surroundings(&scope);
-        if !places.contains(&place) {
-            continue;
+        if places.contains(&surroundings(&scope)) {
+            around.extend(snapshot.memories(&set.owner, &scope)?);
+            set = set.expect_seen(snapshot, Subject::Scope(scope))?;
         }
-        for other in snapshot.memories(&set.owner, &scope)? {
-            let is_named = |name: &str| wanted.contains(&(place.clone(), name));
-            let is_copy = is_named(&other.content_hash) && !other.is_protected();
-            let cites_it = other.cited().any(is_named);
-            if cites_it && !is_named(other.id.as_str()) {
-                // A later dream says anew what is left of it, so that its words get no tombstone.
-                gone.ids.insert(other.id);
-            } else if is_copy
-                || is_named(other.id.as_str())
-                || other.superseded_by.as_ref().is_some_and(|by| is_named(by.as_str()))
-            {
-                gone.add(other);
-            }
+    }
+    let said: HashSet<(Scope, String)> = memories.iter().map(saying).collect();
+    let mut ids: BTreeSet<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
+    let copies = around.iter().filter(|other| !other.is_protected() && said.contains(&saying(other)));
+    ids.extend(copies.map(|copy| copy.id.clone()));
+    // Former versions, and theirs.
+    loop {
+        let is_former = |other: &&Memory| other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
+        let former: Vec<MemoryId> = around.iter().filter(is_former).map(|other| other.id.clone()).collect();
+        let before = ids.len();
+        ids.extend(former);
+        if ids.len() == before {
+            break;
         }
-        set = set.expect_seen(snapshot, Subject::Scope(scope))?;
+    }
+    let mut gone = Gone::default();
+    for other in around {
+        let cites_one = other.cited().any(|id| ids.contains(&MemoryId::new(id)));
+        if ids.contains(&other.id) {
+            gone.add(other);
+        } else if cites_one && other.is_protected() {
+            // What a person made of a pattern is theirs; it only cites one less.
+            let contexts = other.contexts.into_iter();
+            let is_left =
+                |cited: &Context| cited.origin.as_deref().is_none_or(|id| !ids.contains(&MemoryId::new(id)));
+            let contexts = contexts.filter(is_left).collect();
+            set = set.put_memory(Memory { contexts, ..other });
+        } else if cites_one {
+            // A later dream says anew what is left of it, so that its words get no tombstone.
+            gone.ids.insert(other.id);
+        }
     }
     Ok((set, gone))
+}
+
+/// Where a memory stands and what it says, without case and punctuation.
+fn saying(memory: &Memory) -> (Scope, String) {
+    let words =
+        promote::text_of(memory).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    (surroundings(&memory.scope), words.collect::<Vec<_>>().join(" ").to_lowercase())
 }
 
 /// Blanks what journals tell of the forgotten, and deletes the injections that showed it. Of more than `most` journals

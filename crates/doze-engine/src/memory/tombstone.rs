@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use doze_core::duplicate::denied;
 use doze_core::model::OwnerId;
 use doze_core::text::normalise_words;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -101,7 +102,7 @@ fn session_hash(key: &[u8], session: &str) -> String {
     doze_core::model::hex(&hash.finalize())
 }
 
-/// SHA-256 over the key and the sorted words of a text.
+/// SHA-256 over the key, the sorted words of a text and those that it turns down.
 fn keyed_hash(key: &[u8], text: &str) -> String {
     let words = normalise_words(text);
     let mut hash = Sha256::new();
@@ -110,7 +111,8 @@ fn keyed_hash(key: &[u8], text: &str) -> String {
         // Too short or unusual for words: the text itself.
         hash.update(text.trim().to_lowercase().as_bytes());
     }
-    for word in words {
+    // "X, not Y" and "Y, not X" have the same words.
+    for word in words.iter().chain(&denied(text)) {
         hash.update(word.as_bytes());
         hash.update(b"\0");
     }

@@ -71,6 +71,11 @@ impl<'a> Traces<'a> {
         }
         memory.title = FORGOTTEN.to_owned();
         memory.body = FORGOTTEN.to_owned();
+        // They name what it was about, and a hash without a key can be guessed.
+        memory.topic_key = None;
+        memory.files.clear();
+        memory.tags.clear();
+        memory.content_hash.clear();
         true
     }
 

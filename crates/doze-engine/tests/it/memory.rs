@@ -152,6 +152,49 @@ fn forgetting_is_hard() {
 }
 
 #[test]
+fn forgetting_takes_the_twin_of_another_face_and_every_former_version() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = "Remember: the zanzibar gateway needs a client certificate.";
+    kit.commit(turn("s", "a", &cwd, vec![prompt(1, fact)]));
+    let says = "The zanzibar gateway needs a client certificate";
+    let twin = kit.engine.add(&kit.owner, &at(&cwd, says)).unwrap().memory;
+    let all = |kit: &Kit| {
+        let list =
+            ListRequest { status: StatusFilter::All, everywhere: true, limit: 99, ..Default::default() };
+        kit.engine.memories(&kit.owner, &list).unwrap().items
+    };
+    assert!(all(&kit).len() >= 2);
+    let gone = kit.engine.forget(&kit.owner, &Forget::Memory(twin.id), true).unwrap();
+    assert_eq!((gone.memories, all(&kit).len()), (2, 0), "{:?}", all(&kit));
+
+    let version = |port: u32| {
+        let body = format!("The parcel API listens on port {port}.");
+        kit.engine.add(&kit.owner, &at(&cwd, &body)).unwrap().memory.id
+    };
+    let (_, _, last) = (version(3000), version(4000), version(5000));
+    assert_eq!(all(&kit).len(), 3);
+    let gone = kit.engine.forget(&kit.owner, &Forget::Memory(last), true).unwrap();
+    assert_eq!((gone.memories, all(&kit).len()), (3, 0));
+}
+
+#[test]
+fn the_opposite_of_what_was_forgotten_can_be_learned() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let learns = |session: &str, id: i64, text: &str| {
+        kit.commit(turn(session, "a", &cwd, vec![prompt(id, text)])).facts.added
+    };
+    assert_eq!(learns("s1", 1, "Remember: use npm for scripts, not yarn."), 1);
+    let list =
+        ListRequest { reader: reader(&cwd, "a"), status: StatusFilter::All, limit: 10, ..Default::default() };
+    let memory = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);
+    kit.engine.forget(&kit.owner, &Forget::Memory(memory.id), true).unwrap();
+    assert_eq!(learns("s2", 2, "Remember: use npm for scripts, not yarn."), 0);
+    assert_eq!(learns("s3", 3, "Remember: use yarn for scripts, not npm."), 1);
+}
+
+#[test]
 fn forgetting_a_session_keeps_what_was_learned_unless_asked() {
     let kit = Kit::new();
     let cwd = kit.project("shop");

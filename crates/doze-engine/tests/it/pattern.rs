@@ -1,7 +1,7 @@
 //! Lessons of several sessions about one thing, and the one above them.
 
 use doze_core::model::{Memory, Status};
-use doze_engine::{DreamRequest, Forget, ListRequest, Verdict};
+use doze_engine::{DreamRequest, EditRequest, Forget, ListRequest, Verdict};
 
 use crate::jobs::run;
 use crate::kit::{Kit, memory, reply};
@@ -103,4 +103,22 @@ fn a_pattern_rests_while_it_tells_of_what_is_wrong() {
     dream(&kit);
     let again = pattern(&kit).unwrap();
     assert!(!again.body.contains(LESSONS[1].1) && again.body.contains(LESSONS[0].1), "{again:?}");
+}
+
+#[test]
+fn what_a_person_made_of_a_pattern_outlives_what_it_cites() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for (place, (session, title)) in (0..).zip(LESSONS) {
+        learn(&kit, session, &cwd, 1 + 20 * place, title);
+        dream(&kit);
+    }
+    let found = pattern(&kit).unwrap();
+    let edit = EditRequest { body: Some("Ask Dana before touching the pool.".into()), ..Default::default() };
+    kit.engine.edit(&kit.owner, &found.id, &edit, true).unwrap();
+    let cited = active(&kit).into_iter().find(|memory| memory.title == LESSONS[0].1).unwrap();
+    forget(&kit, &cited);
+    let kept = active(&kit).into_iter().find(|memory| memory.id == found.id).unwrap();
+    assert_eq!(kept.body, "Ask Dana before touching the pool.");
+    assert!(kept.contexts.iter().all(|context| context.origin.as_deref() != Some(cited.id.as_str())));
 }
