@@ -70,7 +70,7 @@ pub struct Parts {
     subject: Option<String>,
     /// Whether the identifiers stand where a sentence puts a value (`lives in X`), not what it is about.
     identifiers_last: bool,
-    /// The conditions under which it holds.
+    /// What the conditions under which it holds are about.
     conditions: BTreeSet<String>,
 }
 
@@ -129,7 +129,7 @@ impl Parts {
             identifiers_last: VALUE_PLACE.is_match(&text),
             conditions: CONDITION
                 .find_iter(&text)
-                .map(|found| found.as_str().to_lowercase().trim_end_matches('s').to_owned())
+                .flat_map(|found| Wording::of(found.as_str()).content_words().collect::<Vec<_>>())
                 .collect(),
         }
     }
@@ -171,7 +171,7 @@ impl Parts {
             return Relation::Distinct;
         }
         // "Never on Fridays" and "never" both stand.
-        if self.conditions != newer.conditions {
+        if conditions_differ(&self.conditions, &newer.conditions) {
             return Relation::Distinct;
         }
         let identifiers_differ = self.identifiers != newer.identifiers;
@@ -321,11 +321,16 @@ static VERSION_FIRST: LazyLock<Regex> =
 /// Under which condition a rule holds: it says less than the same rule without it.
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)\b(?:on\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|holidays?|windows|linux|macos|mac|arm|ci)|",
-        r"in\s+(?:tests?|testing|prod(?:uction)?|staging|dev(?:elopment)?|ci|debug|release)|",
-        r"(?:unless|except|during)\s+\S+(?:\s+\w+)?|(?:when(?:ever)?|if|while|until)\s+\w+\s+\w+|to\s+the\s+\w+\s+(?:app|service|package|module|crate|branch|repo))\b"
+        r"(?i)\b(?:(?:on|in|under|at)\s+(?:the\s+|a\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|holidays?|windows|linux|macos|mac|arm|ci|",
+        r"tests?|testing|prod|production|staging|dev|development|debug|release)|",
+        r"(?:unless|except|during|when(?:ever)?|if|while)\s+\w+(?:\s+\w+)?|to\s+the\s+\w+\s+(?:app|service|package|module|crate|branch|repo))\b"
     ))
 });
+
+/// Whether one holds under a condition that the other does not name, in whatever words.
+fn conditions_differ(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    a.is_empty() != b.is_empty() || !(a.is_subset(b) || b.is_subset(a))
+}
 
 /// What of a sentence's subject is a number or an identifier.
 fn subject(text: &str) -> Option<String> {
@@ -474,11 +479,20 @@ mod tests {
                 "Do not push straight to main; open a pull request",
             ),
             ("Never commit generated files", "Do not commit generated files"),
+            ("Run the full suite in production", "Run the full suite in prod"),
+            ("Never deploy during the freeze", "Never deploy during a freeze"),
+            ("Skip the slow tests on CI", "Skip the slow tests in the CI"),
+            ("Retry the job when the build fails", "Retry the job if the build fails"),
         ];
         for (one, other) in table {
             assert_eq!(relation(one, other), Duplicate, "{one} / {other}");
             assert_eq!(relation(other, one), Duplicate, "{other} / {one}");
         }
+        let stated = (
+            "The API listens on port 3000 when the flag is set",
+            "The API listens on port 4000 if the flag is set",
+        );
+        assert_eq!(relation(stated.0, stated.1), Update);
         for (one, other) in [
             ("Run the linter before you commit", "Run the linter after you commit"),
             ("Run `make check` before you commit", "Run `make check` before you push"),
@@ -490,6 +504,7 @@ mod tests {
             ("Never edit v2/schema.sql by hand", "Never edit 2023/report.md by hand"),
             ("The v1 API listens on port 3000", "The v2 API listens on port 4000"),
             ("Never push to main on Fridays", "Never push to main"),
+            ("Never push to main on Fridays", "Never push to main on Mondays"),
             ("The API listens on port 3000", "The API listens on port 3001 in test"),
         ] {
             assert_eq!(relation(one, other), Distinct, "{one} / {other}");

@@ -78,15 +78,25 @@ pub(crate) fn is_report(sentence: &str, by_agent: bool) -> bool {
 /// The person asks, wonders, doubts or takes back: no statement, with or without a question mark.
 static DOUBTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)^\W*(?:(?:so|and|but|hm+|ok(?:ay)?|well|also)\W+)*(?:i\s+(?:wonder|guess|doubt|thought|believed?|assumed?|suppose)\b|i(?:['’]m|\s+am)\s+not\s+(?:sure|certain)\b|i\s+(?:do\s*n['’]?o?t|do\s+not)\s+(?:know|think|remember|believe)\b",
-        r"|(?:maybe|perhaps|possibly|probably)\b|forget\s+(?:that|about|what|it)\b|(?:do|does|did)\s+(?:we|i|you|they|it|our|my)\b|(?:is|are|was|were|should|shall)\s+(?:we|i|you|they|it|this|that|the|there|our|my)\b|(?:have|has|had)\s+(?:we|i|you|they|it)\b|(?:can|could|would|will)\s+(?:we|i|they|it|this|that|the|our)\b)",
-        r"|\b(?:no\s+wait|scratch\s+that|never\s*mind|i\s+(?:was|am)\s+wrong|you\s+(?:still\s+)?remember|that(?:['’]s|\s+is|\s+was)\s+(?:wrong|not\s+true|not\s+right|no\s+longer\s+true))\b"
+        r"(?i)^\W*(?:(?:so|and|but|hm+|ok(?:ay)?|well|also)\W+)*(?:i\s+(?:wonder|guess|doubt|thought|believed|assumed?|suppose)\b|i(?:['’]m|\s+am)\s+not\s+(?:sure|certain)\b|i\s+(?:do\s*n['’]?o?t|do\s+not)\s+(?:know|think|remember|believe)\b|i\s+think\s+you\s+(?:still\s+)?remember\b",
+        r"|(?:maybe|perhaps|possibly|probably)\b|forget\s+(?:that|about|what|it)\b|(?:do|does|did)\s+(?:we|i|you|they|it|our|my)\b|(?:is|are|was|were|should|shall)\s+(?:we|i|you|they|it|this|that|the|there|our|my)\b|(?:have|has|had)\s+(?:we|i|you|they|it)\b|(?:can|could|would|will)\s+(?:we|i|they|it|this|that|the|our)\b)"
     ))
+});
+
+/// What comes after it is said for itself: `I thought about it: always …`, `I don't know why, but never …`.
+static GOES_ON: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)[:;–—]\s*\S|,\s+(?:so|but|and|always|never|please|the|we|our)\s"));
+
+/// What takes back the words before it.
+static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:no\s+wait|scratch\s+that|never\s*mind)\b|\b(?:i\s+(?:was|am)\s+wrong|that(?:['’]s|\s+is|\s+was)\s+(?:wrong|not\s+true|not\s+right|no\s+longer\s+true))\W*$",
+    )
 });
 
 /// Whether a person asks or doubts something rather than telling it.
 pub(crate) fn is_doubt(sentence: &str) -> bool {
-    DOUBTS.is_match(sentence)
+    DOUBTS.is_match(sentence) && !GOES_ON.is_match(sentence) || TAKES_BACK.is_match(sentence)
 }
 
 /// The sentences of a line that state something themselves: without talk about memories, and without what such talk
@@ -135,6 +145,15 @@ mod tests {
             "Have the linter run before every commit.",
             "I think we should always rebase.",
             "Never forget that the API listens on port 3333.",
+            "I thought about it: always use pnpm for installs.",
+            "I don't know why you did this, but never edit the generated files.",
+            "I guess it was not clear: never push to main.",
+            "I don't think npm is good, so always use pnpm.",
+            "I was wrong about yarn: always use pnpm.",
+            "That's wrong, the API listens on port 4000.",
+            "Make sure you remember that we never push to main.",
+            "The API listens on port 3000, that is not true for staging.",
+            "I believe in small commits.",
         ] {
             assert!(!is_doubt(told), "{told}");
         }

@@ -96,7 +96,7 @@ pub enum Verdict {
     },
     /// Not now.
     Wait {
-        /// When to ask again; `None` when only a change of configuration helps.
+        /// When to ask again; `None` when only a change of configuration or `doze resume` helps.
         until: Option<Timestamp>,
         /// Why, in one sentence.
         why_not: String,

@@ -68,13 +68,15 @@ impl Engine {
         owner: &OwnerId,
         project: Option<&Project>,
     ) -> Result<Option<String>, EngineError> {
-        if !self.switches().memory_enabled {
-            return Ok(Some("memory is off".to_owned()));
-        }
-        if let Some(until) = self.paused_until(owner)? {
-            return Ok(Some(format!("paused until {until}")));
-        }
-        Ok(project.is_some_and(|project| project.ignored).then(|| "the project is ignored".to_owned()))
+        Ok(match self.silence(owner, project)? {
+            None => None,
+            Some(Silence::Off) => Some("memory is off".to_owned()),
+            Some(Silence::Ignored) => Some("the project is ignored".to_owned()),
+            Some(Silence::Paused) => Some(match self.paused_until(owner)? {
+                Some(until) if until < Timestamp::MAX => format!("paused until {until:.0}"),
+                _ => "paused until  doze resume".to_owned(),
+            }),
+        })
     }
 
     /// Stops capture and injection for a while, or until [`Engine::resume`]. Answers when it ends.

@@ -76,6 +76,10 @@ impl Engine {
         };
         check_name("session", request.session.as_deref().unwrap_or(""))?;
         let place = match (&request.reader.project, &request.reader.cwd) {
+            // In silence not even a project is kept.
+            (None, Some(cwd)) if self.silence(owner, None)?.is_some() => {
+                Some(self.known_project_of(owner, cwd)?)
+            }
             (None, Some(cwd)) => Some(self.project_of(owner, cwd)?),
             _ => self.place_of_reader(owner, &request.reader)?,
         };

@@ -221,26 +221,51 @@ fn marks(memory: &MemoryRecord) -> Vec<Option<String>> {
     ]
 }
 
+/// What was asked of a list, as it is typed again.
+pub(super) struct ListAsked {
+    /// What leaves memories out.
+    pub(super) filters: Vec<String>,
+    /// Where to look, and how many to show.
+    pub(super) place: Vec<String>,
+}
+
+impl ListAsked {
+    fn is_everywhere(&self) -> bool {
+        self.place.iter().any(|word| word == EVERYWHERE)
+    }
+}
+
+/// The option that lists all projects.
+pub(super) const EVERYWHERE: &str = "--everywhere";
+
 pub(super) fn memories(
     screen: &mut Screen<'_>,
     list: &List<MemoryRecord>,
     names: &Names,
     now: Timestamp,
-    asked: &[String],
+    asked: &ListAsked,
 ) -> io::Result<Exit> {
     for memory in &list.items {
         memory_row(screen, memory, names, now)?;
     }
-    if list.items.is_empty() && asked.is_empty() {
+    if list.items.is_empty() && asked.filters.is_empty() {
         screen.line("nothing here yet; agents fill it as they work, or you with  doze remember …")?;
-        screen.line("what other projects have:  doze list --everywhere")?;
+        if !asked.is_everywhere() {
+            screen.line("what other projects have:  doze list --everywhere")?;
+        }
     } else if list.items.is_empty() {
-        screen.line("nothing fits; all that is here:  doze list")?;
+        screen.line(one_line(
+            format!("nothing fits; all that is here:  doze list {}", asked.place.join(" ")).trim_end(),
+        ))?;
     }
     if let Some(cursor) = &list.next {
         screen.line(format!(
             "more:  doze list {}",
-            one_line(&[asked, &["--cursor".to_owned(), cursor.clone()]].concat().join(" "))
+            one_line(
+                &[&asked.filters[..], &asked.place, &["--cursor".to_owned(), cursor.clone()]]
+                    .concat()
+                    .join(" ")
+            )
         ))?;
     }
     Ok(found(list.items.is_empty()))

@@ -93,7 +93,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
             let names = Names::ask(app);
             let last: DreamRecord = app::read(&answer)?;
             let is_idle = id.is_none() && last.changes.is_empty() && !app.is_json();
-            let earlier = if is_idle { last_with_changes(app)? } else { None };
+            let earlier = if is_idle { last_with_changes(app).unwrap_or_default() } else { None };
             app.show(&answer, |screen, dream: &DreamRecord| {
                 let exit = report::page(screen, dream, &names, app::now())?;
                 if let Some(id) = &earlier {

@@ -107,25 +107,22 @@ pub(crate) struct ListArgs {
 
 impl ListArgs {
     /// What was asked for, as it is typed again for the next page.
-    fn asked(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let mut option = |name: &str, value: Option<String>| {
-            words.extend(value.map(|value| format!("{name} {}", quoted(&value))));
-        };
-        for kind in &self.kinds {
-            option("--kind", Some(kind.clone()));
-        }
-        for space in &self.spaces {
-            option("--space", Some(space.clone()));
-        }
-        option("--status", self.status.clone());
-        option("--query", self.query.clone());
-        option("--since", self.since.clone());
-        option("--until", self.until.clone());
-        option("--limit", self.limit.map(|limit| limit.to_string()));
-        option("--cwd", self.cwd.as_ref().map(|cwd| cwd.display().to_string()));
-        words.extend(self.everywhere.then(|| "--everywhere".to_owned()));
-        words
+    fn asked(&self) -> draw::ListAsked {
+        let option = |name: &str, value: &str| format!("{name} {}", quoted(value));
+        let mut filters: Vec<String> = self.kinds.iter().map(|kind| option("--kind", kind)).collect();
+        filters.extend(self.spaces.iter().map(|space| option("--space", space)));
+        let single = [
+            ("--status", &self.status),
+            ("--query", &self.query),
+            ("--since", &self.since),
+            ("--until", &self.until),
+        ];
+        filters.extend(single.into_iter().filter_map(|(name, value)| Some(option(name, value.as_deref()?))));
+        let mut place: Vec<String> =
+            self.cwd.iter().map(|cwd| option("--cwd", &cwd.display().to_string())).collect();
+        place.extend(self.limit.map(|limit| format!("--limit {limit}")));
+        place.extend(self.everywhere.then(|| draw::EVERYWHERE.to_owned()));
+        draw::ListAsked { filters, place }
     }
 }
 

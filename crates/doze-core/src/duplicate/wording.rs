@@ -61,6 +61,12 @@ impl Wording {
         Self { content: super::hashes(&content), words, has_rivals }
     }
 
+    /// What it is about, without the words that carry it and those that only say how much or under which condition.
+    pub(super) fn content_words(&self) -> impl Iterator<Item = String> {
+        let is_frame = |word: &str| matches!(word, "all" | "any" | "unless" | "during" | "except" | "under");
+        self.words.iter().filter(move |word| !is_function_word(word) && !is_frame(word)).cloned()
+    }
+
     /// Whether one could contradict the other by a single word.
     pub(super) fn may_oppose(&self, other: &Self) -> bool {
         self.has_rivals && other.has_rivals

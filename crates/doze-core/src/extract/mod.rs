@@ -28,7 +28,7 @@ mod speech;
 mod tests;
 mod wishes;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
@@ -40,6 +40,9 @@ use crate::text::{join_wrapped, sentences};
 const MAX_EXTRACTED: usize = 24;
 /// More than this is not compared with each other.
 const MAX_COMPARED: usize = 200;
+/// Programs told of one session, and bytes of their names.
+const MAX_PROGRAMS: usize = 500;
+const MAX_PROGRAM: usize = 40;
 /// Ordinals kept as evidence of one memory.
 const MAX_EVIDENCE: usize = 8;
 
@@ -100,6 +103,15 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
 pub fn commands_that_worked(events: &[(u64, Event)]) -> Vec<String> {
     let events: Vec<&(u64, Event)> = events.iter().collect();
     shell::calls(&events).into_iter().filter(|call| call.worked).map(|call| call.raw).collect()
+}
+
+/// The programs that certainly ran, each by its name as it is called: proof that they are there.
+pub fn programs_that_ran(events: &[(u64, Event)]) -> BTreeSet<String> {
+    let events: Vec<&(u64, Event)> = events.iter().collect();
+    let calls = shell::calls(&events);
+    let worked = calls.iter().filter(|call| call.worked).flat_map(|call| call.raw.split("&&"));
+    let programs = worked.filter_map(shell::program).map(str::to_lowercase);
+    programs.filter(|name| name.len() <= MAX_PROGRAM).take(MAX_PROGRAMS).collect()
 }
 
 /// A text without what it asks; a polite order is none of that.

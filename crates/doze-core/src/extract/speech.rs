@@ -86,7 +86,7 @@ static OWNERSHIP: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Words that stand where a name would and name nobody.
 static NOBODY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:i|we|you|it|he|she|they|this|that|these|those|who|what|which|nobody|each|every|one|there|here|if|when|the|each)$")
+    Regex::new(r"(?i)^(?:i|we|you|it|he|she|they|this|that|these|those|who|what|which|nobody|each|every|one|there|here|if|when|the)$")
         .expect("a valid pattern")
 });
 

@@ -85,6 +85,8 @@ pub struct BriefInput<'a> {
 /// One line of a section: with its body, and without for when room is short.
 struct Entry<'a> {
     memory: &'a Memory,
+    /// What is said against it, told with it.
+    apart: Option<&'a Memory>,
     section: usize,
     short: String,
     full: String,
@@ -123,7 +125,7 @@ enum Choice {
 }
 
 /// The lines every section would show with room enough, section by section, best first.
-fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'_>) -> Vec<Entry<'a>> {
+fn entries<'a>(active: &[&'a Memory], input: &BriefInput<'a>) -> Vec<Entry<'a>> {
     let known = Known::of(input.instructions);
     let mut told = AlreadyTold::default();
     let mut entries = Vec::new();
@@ -172,10 +174,10 @@ fn weight(memory: &Memory, now: Timestamp) -> f64 {
     memory.confidence * 0.5_f64.powf(days(memory.last_confirmed_at, now) / HALF_LIFE_DAYS)
 }
 
-fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'_>) -> Entry<'a> {
+fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'a>) -> Entry<'a> {
     let gone = if input.files_gone.contains(&memory.id) { ", its files are gone" } else { "" };
-    let against = input.kept_apart.iter().find(|apart| apart.contradicts() == Some(memory.id.as_str()));
-    let against = against.map_or(String::new(), |apart| {
+    let apart = input.kept_apart.iter().find(|apart| apart.contradicts() == Some(memory.id.as_str()));
+    let against = apart.map_or(String::new(), |apart| {
         format!(", but one session says \"{}\"", line_of(headline(apart), MAX_TITLE))
     });
     let when = age::project(memory.last_confirmed_at, input.now);
@@ -188,7 +190,7 @@ fn entry<'a>(memory: &'a Memory, section: usize, input: &BriefInput<'_>) -> Entr
         stem if body.starts_with(stem.unwrap_or(&title)) => format!("- {body} {about}"),
         _ => format!("{short}: {body}"),
     };
-    Entry { memory, section, short, full }
+    Entry { memory, apart, section, short, full }
 }
 
 fn headline(memory: &Memory) -> &str {
@@ -338,6 +340,7 @@ fn write(entries: &[Entry<'_>], chosen: &[Choice], threads: &[String], cut: bool
         }
         lines.push(text);
         memories.push(entry.memory.id.clone());
+        memories.extend(entry.apart.map(|apart| apart.id.clone()));
     }
     if !threads.is_empty() {
         lines.push(THREADS);

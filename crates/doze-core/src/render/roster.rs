@@ -61,7 +61,7 @@ pub fn roster(agents: &mut [RosterAgent], more: usize, now: Timestamp) -> Render
         .map(|agent| format!("[{}] {}", line_of(&agent.name, MAX_NAME), l0(agent.last.as_ref(), now)))
         .collect();
     if more > 0 {
-        lines.push(format!("(+{more} more agents)"));
+        lines.push(format!("(+{})", crate::text::count(more as u64, "more agent")));
     }
     Rendered::new(lines.join("\n"), Vec::new())
 }

@@ -6,7 +6,7 @@ use doze_core::{promote, text};
 
 use super::CandidateOf;
 use super::board::Board;
-use super::settle::{because, is_heard_of, joined, leave, may_spend, memory_of, refusal, short};
+use super::settle::{because, is_heard_of, is_shown, joined, leave, may_spend, memory_of, refusal, short};
 
 /// Sessions behind a memory from which on one agent's word does not turn it round.
 const ESTABLISHED: u32 = 2;
@@ -41,8 +41,8 @@ pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf
 pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
     let mut new = board.entries[apart].memory.clone();
-    if candidate.origin != Origin::Person && is_heard_of(&new, &finding.session) {
-        return leave(board, finding, "it is known already, and kept apart");
+    if let Some(reason) = adds_nothing(&new, finding) {
+        return leave(board, finding, reason);
     }
     if let Some(reason) = refusal(board, at, finding) {
         return leave(board, finding, reason);
@@ -66,8 +66,8 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
 pub(super) fn uphold(board: &mut Board<'_>, apart: usize, finding: &CandidateOf) {
     let candidate = &finding.candidate;
     let mut new = board.entries[apart].memory.clone();
-    if candidate.origin != Origin::Person && is_heard_of(&new, &finding.session) {
-        return leave(board, finding, "it is known already, and kept apart");
+    if let Some(reason) = adds_nothing(&new, finding) {
+        return leave(board, finding, reason);
     }
     if !may_spend(board, &new, finding) {
         return;
@@ -76,6 +76,18 @@ pub(super) fn uphold(board: &mut Board<'_>, apart: usize, finding: &CandidateOf)
     new.updated_at = board.now;
     let told = format!("what it contradicted is no longer in force; {}", because(finding));
     board.change(apart, DreamOp::Reinforce, new, told, candidate.evidence.clone());
+}
+
+/// Why a finding does not speak for what is kept apart: only the person may say so in the same session, or after it was put
+/// before them.
+fn adds_nothing(apart: &Memory, finding: &CandidateOf) -> Option<&'static str> {
+    if finding.candidate.origin == Origin::Person {
+        None
+    } else if is_heard_of(apart, &finding.session) {
+        Some("it is known already, and kept apart")
+    } else {
+        is_shown(finding, apart).then_some("the agent repeats what it was shown")
+    }
 }
 
 /// What was kept apart is in force, with one more to say it.

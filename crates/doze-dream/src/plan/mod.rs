@@ -40,6 +40,17 @@ pub struct CandidateOf {
     pub candidate: Candidate,
 }
 
+/// The programs that ran with success in a session: what says of one that it is missing is out of date.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// The session.
+    pub session: SessionKey,
+    /// Its last event.
+    pub at: Timestamp,
+    /// Their names, in lower case.
+    pub programs: BTreeSet<String>,
+}
+
 /// What a plan is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
@@ -48,6 +59,8 @@ pub struct PlanInput<'a> {
     pub existing: &'a [Memory],
     /// What the sessions of the sweep offer.
     pub candidates: &'a [CandidateOf],
+    /// What ran in these sessions.
+    pub ran: &'a [Ran],
     /// The sum of [`Plan::spent`] over the sweeps of the same day: they share one cap, so that many of them may not
     /// do what one may not.
     pub spent: &'a [(Scope, usize)],
@@ -92,6 +105,7 @@ pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan
         for finding in &findings {
             settle::settle(&mut board, finding, &findings);
         }
+        tidy::refute(&mut board, input.ran);
         tidy::merge(&mut board);
         tidy::promote(&mut board);
         tidy::retire(&mut board);

@@ -138,7 +138,7 @@ fn is_repeated(finding: &CandidateOf, memory: &Memory) -> bool {
 }
 
 /// Whether the agent had the memory before it when it said this.
-fn is_shown(finding: &CandidateOf, memory: &Memory) -> bool {
+pub(super) fn is_shown(finding: &CandidateOf, memory: &Memory) -> bool {
     finding.shown.contains(&memory.id)
 }
 

@@ -31,7 +31,8 @@ fn run_after(
         minted += 1;
         MemoryId::new(format!("new{minted:04}"))
     };
-    let plan = plan(&PlanInput { existing, candidates, spent, taken_back, now: now(), caps }, &mut new_id);
+    let plan =
+        plan(&PlanInput { existing, candidates, ran: &[], spent, taken_back, now: now(), caps }, &mut new_id);
     let mut after: BTreeMap<MemoryId, Memory> = existing.iter().map(|m| (m.id.clone(), m.clone())).collect();
     for change in &plan.changes {
         assert_eq!(
@@ -698,6 +699,10 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
     let here = finding("s3", 6, Kind::Fact, "", "The cache of the API is not shared by all workers.", 5);
     let (plan, _) = run(&apart, &[here], &[], &caps);
     assert_eq!(ops(&plan), [(DreamOp::Supersede, "known"), (DreamOp::Supersede, "new0002")]);
+    // An agent that was shown it says nothing new.
+    let mut echo = against("s4", 7);
+    echo.shown = vec!["new0002".into()];
+    assert!(run(&apart, &[echo], &[], &caps).0.changes.is_empty());
     // What it contradicts was marked wrong meanwhile: one more session is enough.
     let mut alone = apart.clone();
     alone.iter_mut().find(|memory| memory.id.as_str() == "known").unwrap().status = Status::Retracted;

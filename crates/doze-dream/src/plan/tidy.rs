@@ -10,13 +10,16 @@ use doze_core::promote::{self as office, Promotion};
 use doze_core::text;
 use jiff::{SignedDuration, Timestamp};
 
+use super::Ran;
 use super::board::Board;
-use super::settle::{joined, short};
+use super::settle::{is_heard_of, joined, short};
 use super::taken::last_word;
 
 /// Records of one kind in one space that are compared with each other, the last confirmed ones; the work grows with
 /// the square of it.
 const MAX_COMPARED: usize = 400;
+/// The topic key of a missing program is this and its name, see `doze_core::extract`.
+const MISSING_PROGRAM: &str = "env:program:";
 /// A memory as sure as this is not retired for want of confirmation.
 const SURE: f64 = 0.8;
 
@@ -283,6 +286,28 @@ pub fn retires_when(memory: &Memory) -> String {
     }
     let days = lifetime_days(memory.kind);
     format!("a dream, when it stays unconfirmed for more than {days} days")
+}
+
+/// Makes stale what says of a program that it is missing, when a later session ran it.
+pub(super) fn refute(board: &mut Board<'_>, ran: &[Ran]) {
+    for at in 0..board.entries.len() {
+        let memory = board.entries[at].memory.clone();
+        let program = memory.topic_key.as_deref().and_then(|topic| topic.strip_prefix(MISSING_PROGRAM));
+        let is_ours = memory.status == Status::Active && memory.kind == Kind::EnvQuirk && is_tidied(&memory);
+        let Some(program) = program.filter(|_| is_ours && !memory.is_protected()) else { continue };
+        let proof = ran.iter().find(|ran| {
+            ran.at > memory.last_confirmed_at
+                && ran.programs.contains(program)
+                && !is_heard_of(&memory, &ran.session)
+        });
+        let Some(proof) = proof.filter(|_| !board.vetoes.keeps_awake(&memory)) else { continue };
+        if !board.may_change(&memory, &short(&memory)) {
+            continue;
+        }
+        let because = format!("`{program}` ran in {}", proof.session.session);
+        let evidence = memory.source.events.clone();
+        board.change(at, DreamOp::Retire, Memory { status: Status::Stale, ..memory }, because, evidence);
+    }
 }
 
 /// Makes stale what was seen once, long ago, and never confirmed nor found helpful since. The longest silent go first.

@@ -203,6 +203,7 @@ fn dreamt(world: &mut World, findings: &[crate::CandidateOf], prefix: &str) -> D
     let input = PlanInput {
         existing: &existing,
         candidates: findings,
+        ran: &[],
         spent: &[],
         taken_back: &[],
         now: now(),

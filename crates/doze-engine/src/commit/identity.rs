@@ -31,20 +31,28 @@ pub(super) fn key_of(
     if is_of_harness(&agent.id, &agent.harness) {
         return Ok(plain);
     }
-    let Some(holder) = snapshot.session(owner, &plain)? else {
-        return Ok(plain);
-    };
-    if holder.agent.id == agent.id && is_place_of(&holder, place) {
+    let holder = snapshot.session(owner, &plain)?;
+    if holder.as_ref().is_some_and(|holder| holder.agent.id == agent.id && is_place_of(holder, place)) {
         return Ok(plain);
     }
-    // What it was kept under before its project was merged into this one is still its own.
-    for project in former(place) {
-        let before = marked(name, agent, Some(&project));
-        if snapshot.session(owner, &before)?.is_some() {
-            return Ok(before);
+    // One that has a mark keeps it, also when the name is free again; so does one whose project was merged into this one.
+    let own = marked(name, agent, place.id());
+    let before = former(place).map(|project| marked(name, agent, Some(&project)));
+    for key in [own.clone()].into_iter().chain(before) {
+        if snapshot.session(owner, &key)?.is_some() {
+            return Ok(key);
         }
     }
-    Ok(marked(name, agent, place.id()))
+    Ok(if holder.is_some() { own } else { plain })
+}
+
+/// The names under which it may be noted what was put into a session, or how far it is: that of its key, and the one its
+/// agent gives it.
+pub(crate) fn names_of(key: &str) -> impl Iterator<Item = &str> {
+    let given = key.rsplit_once(MARK).filter(|(given, mark)| {
+        !given.is_empty() && mark.len() == DIGITS && mark.bytes().all(|b| b.is_ascii_hexdigit())
+    });
+    [Some(key), given.map(|(given, _)| given)].into_iter().flatten()
 }
 
 /// The sessions that an agent calls so, in a place or anywhere, the newest first.
@@ -59,11 +67,16 @@ pub(crate) fn called(
     names.extend(snapshot.session_names(owner, &format!("{}{MARK}", stem(name)), MOST_OF_A_NAME)?);
     names.dedup();
     let mut found = Vec::new();
-    for name in names {
-        let mut sessions = snapshot.sessions_named(owner, &name)?;
+    for kept in names {
+        let mut sessions = snapshot.sessions_named(owner, &kept)?;
         sessions.retain(|session| {
             let moves = is_of_harness(&session.agent.id, &session.key.harness);
-            session.agent.id == *agent
+            let projects = place.into_iter().flat_map(former).map(Some).chain([session.project.clone()]);
+            // A name may look like another one with a mark.
+            let is_named = session.key.session == name
+                || projects.into_iter().any(|id| session.key == marked(name, &session.agent, id.as_ref()));
+            is_named
+                && session.agent.id == *agent
                 && place.is_none_or(|place| {
                     moves || session.project == place.reads() || is_place_of(session, place)
                 })
@@ -75,7 +88,7 @@ pub(crate) fn called(
 }
 
 /// Whether an agent is a harness itself or one of its helpers, as hooks name them.
-fn is_of_harness(agent: &AgentId, harness: &str) -> bool {
+pub(crate) fn is_of_harness(agent: &AgentId, harness: &str) -> bool {
     let rest = agent.as_str().strip_prefix(harness);
     !harness.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -161,6 +174,16 @@ mod tests {
         }
         let long = marked(&"亚".repeat(170), &agent("alex"), None);
         assert!(long.session.len() <= MAX_NAME_BYTES);
+    }
+
+    #[test]
+    fn a_key_tells_the_name_that_was_given() {
+        let key =
+            marked("build", &AgentRef { id: "a".into(), name: String::new(), harness: String::new() }, None);
+        assert_eq!(names_of(&key.session).collect::<Vec<_>>(), [key.session.as_str(), "build"]);
+        for plain in ["build", "build~2", "~0123456789ab", "build~0123456789xy"] {
+            assert_eq!(names_of(plain).collect::<Vec<_>>(), [plain]);
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Work<'_> {
                 None => Vec::new(),
             };
             drop(snapshot);
-            let (seq, promoted) = match project.filter(|_| !due.is_empty()) {
+            let (seq, promoted, is_alone) = match project.filter(|_| !due.is_empty()) {
                 Some(project) => {
                     finds.found = due;
                     match engine.keep_and_share(owner, project, finds, set)? {
@@ -75,12 +75,11 @@ impl Work<'_> {
                         Err(error) => return Err(error.into()),
                     };
                     // The commit itself is kept by now; what is not shared is shared when it is seen again.
-                    let shared = project.map_or(Ok(0), |project| engine.share(owner, project, finds));
-                    let shared = shared.inspect_err(|error| tracing::warn!(%error, "facts were not shared"));
-                    (seq, shared.unwrap_or_default())
+                    let shared = project.map_or(0, |project| engine.share_later(owner, project, finds));
+                    (seq, shared, true)
                 }
             };
-            if let Some((scope, facts)) = space {
+            if let Some((scope, facts)) = space.filter(|_| is_alone) {
                 engine.inner.known_facts.keep((owner.clone(), scope), seq, Arc::new(facts));
             }
             if !answer.is_repeat {

@@ -33,7 +33,7 @@ use crate::names::{
 };
 use crate::project::Resolved;
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
-pub(crate) use identity::{called, marked};
+pub(crate) use identity::{called, is_of_harness, marked, names_of};
 use identity::{commit_id, key_of};
 use intake::{Changes, Intake};
 use keeping::{Receipt, receipt_key};

@@ -8,13 +8,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Scope, Status};
 use doze_core::promote::{self, Fact, PROMOTE_AT, Promotion, Sighting};
-use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
+use doze_store::{ApplyError, Change, ChangeSet, Family, Snapshot, Subject};
 
 use super::known::Cache;
 use super::{Receipt, fellows};
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded, lock};
 
-/// A fact that an agent has just found, or found again; it is kept as the agent's already.
+/// Commits that are kept in one step at most, which bounds its size.
+const MAX_TOGETHER: usize = 100;
+
+/// A fact that an agent has just found, or found again; it is kept with the agent's commit or was before.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// The agent's fact.
@@ -48,8 +51,9 @@ impl Finds {
 /// What became of finds.
 #[derive(Debug, Clone, Copy)]
 enum Done {
-    /// They are kept since the change with this number, and so many more facts are shared.
-    Kept { seq: u64, count: u64 },
+    /// They are kept since the change with this number, and so many more facts are shared. `is_alone`: no fact of a
+    /// fellow's was written with them.
+    Kept { seq: u64, count: u64, is_alone: bool },
     /// Somebody else has changed what their commit was decided on.
     Conflict,
 }
@@ -114,12 +118,7 @@ impl Queue {
 impl Engine {
     /// Shares what an agent found, and what is kept already, as far as it is due. Answers how many facts the project
     /// shares more.
-    pub(crate) fn share(
-        &self,
-        owner: &OwnerId,
-        project: &ProjectId,
-        mut finds: Finds,
-    ) -> Result<u64, EngineError> {
+    fn share(&self, owner: &OwnerId, project: &ProjectId, mut finds: Finds) -> Result<u64, EngineError> {
         finds.found = self.due(&self.store().snapshot()?, owner, project, &finds)?;
         if finds.found.is_empty() {
             return Ok(0);
@@ -130,17 +129,24 @@ impl Engine {
         }
     }
 
-    /// Keeps a commit with what is shared of it. Answers its number and how many facts the project shares more; nothing
-    /// when it has to be decided anew.
+    /// Shares what is kept already. What fails is shared when it is seen again: told as an error, it would be said again
+    /// and counted twice.
+    pub(crate) fn share_later(&self, owner: &OwnerId, project: &ProjectId, finds: Finds) -> u64 {
+        let shared = self.share(owner, project, finds);
+        shared.inspect_err(|error| tracing::warn!(%error, "facts were not shared")).unwrap_or_default()
+    }
+
+    /// Keeps a commit with what is shared of it. Answers its number, how many facts the project shares more, and whether no
+    /// fellow's fact was written with it; nothing when it has to be decided anew.
     pub(super) fn keep_and_share(
         &self,
         owner: &OwnerId,
         project: &ProjectId,
         finds: Finds,
         commit: ChangeSet,
-    ) -> Result<Option<(u64, u64)>, EngineError> {
+    ) -> Result<Option<(u64, u64, bool)>, EngineError> {
         Ok(match self.in_turn(owner, project, finds, Some(commit))? {
-            Done::Kept { seq, count } => Some((seq, count)),
+            Done::Kept { seq, count, is_alone } => Some((seq, count, is_alone)),
             Done::Conflict => None,
         })
     }
@@ -180,12 +186,25 @@ impl Engine {
             Ok(done) => return Ok(done),
             Err(turn) => turn,
         };
-        let mut waiting = std::mem::take(&mut *lock(&queue.waiting));
+        let mut waiting = {
+            let mut all = lock(&queue.waiting);
+            let is_own = |one: &Waiting| Arc::ptr_eq(&one.done, &done);
+            // One's own is among those that are taken.
+            all.sort_by_key(|one| !is_own(one));
+            let together = all.len().min(MAX_TOGETHER);
+            let rest = all.split_off(together);
+            std::mem::replace(&mut *all, rest)
+        };
         if let Err(error) = self.take_in(owner, project, &mut waiting) {
-            // The others find out for themselves.
-            waiting.retain(|other| !Arc::ptr_eq(&other.done, &done));
-            lock(&queue.waiting).extend(waiting);
-            return Err(error);
+            // The others find out for themselves, and what is wrong with one of them is not one's own fault.
+            let (mut own, others): (Vec<_>, Vec<_>) =
+                waiting.into_iter().partition(|one| Arc::ptr_eq(&one.done, &done));
+            let is_alone = others.is_empty();
+            lock(&queue.waiting).extend(others);
+            if is_alone {
+                return Err(error);
+            }
+            self.take_in(owner, project, &mut own)?;
         }
         let done = *lock(&done);
         Ok(done.unwrap_or(Done::Conflict))
@@ -218,10 +237,12 @@ impl Engine {
                 }
                 counts.push(table.take(&one.finds, one.commit.is_some())?);
             }
+            let is_alone = table.fellows.is_empty();
             let (set, shared) = table.close(set, waiting.iter().zip(counts.iter().copied()))?;
             drop(snapshot);
             if set.changes.is_empty() {
-                waiting.iter().for_each(|one| one.tell(Done::Kept { seq: self.store().seq(), count: 0 }));
+                let seq = self.store().seq();
+                waiting.iter().for_each(|one| one.tell(Done::Kept { seq, count: 0, is_alone }));
                 return Ok(());
             }
             match self.store().apply(set) {
@@ -231,7 +252,7 @@ impl Engine {
                         self.inner.known_facts.keep(key, applied.seq, Arc::new(shared));
                     }
                     for (one, count) in waiting.iter().zip(counts) {
-                        one.tell(Done::Kept { seq: applied.seq, count });
+                        one.tell(Done::Kept { seq: applied.seq, count, is_alone });
                     }
                     return Ok(());
                 }
@@ -265,8 +286,8 @@ struct Table<'a> {
     owner: &'a OwnerId,
     scope: Scope,
     shared: Vec<Fact>,
-    /// Facts of agents that were confirmed and cannot be shared.
-    fellows: Vec<Memory>,
+    /// Facts of agents that were confirmed and cannot be shared, each with those who confirmed it.
+    fellows: Vec<(Memory, Vec<String>)>,
     changed: BTreeSet<MemoryId>,
     evicted: BTreeSet<MemoryId>,
 }
@@ -340,8 +361,10 @@ impl<'a> Table<'a> {
         // Who found it is told where it is shared, and the fellow's own fact stays as it is: its agent is at work on it.
         let (is_shared, count) = self.promote(&other);
         if !is_shared {
-            self.fellows.retain(|known| known.id != other.id);
-            self.fellows.push(other);
+            match self.fellows.iter_mut().find(|(known, _)| known.id == other.id) {
+                Some((_, all)) => all.extend(finders),
+                None => self.fellows.push((other, finders)),
+            }
         }
         Ok(count)
     }
@@ -416,7 +439,14 @@ impl<'a> Table<'a> {
         if is_changed {
             set = set.expect_seen(self.snapshot, Subject::Scope(self.scope))?;
         }
-        for memory in self.fellows {
+        for (mut memory, finders) in self.fellows {
+            // The fellow's own commit may be kept in this step, too.
+            let pending = set.changes.iter().rev().find_map(|change| match change {
+                Change::PutMemory(put) if put.id == memory.id => Some((**put).clone()),
+                _ => None,
+            });
+            memory = pending.unwrap_or(memory);
+            promote::confirm(&mut memory, &finders, self.engine.now());
             set = set.expect_seen(self.snapshot, Subject::Memory(memory.id.clone()))?.put_memory(memory);
         }
         for (one, count) in waiting.filter(|(_, count)| *count > 0) {

@@ -119,7 +119,7 @@ impl Engine {
             // A process that has dreamt since its start goes on at the usual pace: it was no crash that broke the sweep off.
             broke_off: attempted.is_none() && left.as_ref().is_some_and(Running::is_resumed_soon),
             // Where something waits to be read the last sweeps tell nothing of the next one.
-            empty: if state.empty > 0 && self.waiting_sessions(&snapshot, owner)? > 0 {
+            empty: if state.empty > 0 && self.waiting_sessions(&snapshot, owner)?.0 > 0 {
                 0
             } else {
                 state.empty
@@ -156,7 +156,7 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
         let running = self.alone().is_none();
-        let waiting = self.waiting_sessions(&snapshot, owner)?;
+        let (ready, later) = self.waiting_sessions(&snapshot, owner)?;
         let (next, why_not) = match self.dream_verdict(owner, 0)? {
             Verdict::Run { .. } => (Some(self.now()), None),
             Verdict::Wait { until, why_not, .. } => (until, Some(why_not)),
@@ -169,7 +169,7 @@ impl Engine {
             why_not: why_not.filter(|_| !running),
             last_id: snapshot.dreams(owner, 1)?.into_iter().next().map(|dream| dream.id),
             running,
-            waiting,
+            waiting: ready + later,
             broke_off: self.broken_off(&snapshot, owner)?.map(|left| left.told()),
         })
     }

@@ -1,8 +1,11 @@
 //! Reading one session for a dream: by rule, or by asking somebody. What it yields is kept before the next one is read.
 
+use std::collections::{BTreeSet, HashSet};
+
+use doze_core::extract::programs_that_ran;
 use doze_core::model::{Event, OwnerId, Scope, Session};
 use doze_dream::{
-    Candidate, CandidateOf, Caps, Choice, ExtractContext, candidates, digest, own, proposed, told,
+    Candidate, CandidateOf, Caps, Choice, ExtractContext, Ran, candidates, digest, own, proposed, told,
 };
 use doze_extract::Extractor;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -11,6 +14,7 @@ use jiff::Timestamp;
 use super::breaks::{Break, reach};
 use super::state::{Kept, Yielded, session_record};
 use crate::asking::{Asked, Unanswered};
+use crate::commit::names_of;
 use crate::jobs::never_read;
 use crate::{Engine, EngineError, encoded};
 
@@ -22,6 +26,14 @@ pub(super) struct Reading {
     pub(super) yielded: Yielded,
     /// Until when a session of this name had been forgotten when it was read.
     forgotten_at: Option<Timestamp>,
+}
+
+impl Reading {
+    /// What ran in it, for the plan.
+    pub(super) fn ran(&self) -> Ran {
+        let session = &self.session;
+        Ran { session: session.key.clone(), at: session.last_event_at, programs: self.yielded.ran.clone() }
+    }
 }
 
 /// Where what a session taught belongs now: projects are merged while somebody reads. `None`: its project is gone.
@@ -51,6 +63,8 @@ struct Found {
     upto: u64,
     rounds: u64,
     candidates: Vec<Candidate>,
+    /// The programs that ran.
+    ran: BTreeSet<String>,
     is_unreadable: bool,
 }
 
@@ -130,7 +144,8 @@ impl Engine {
         let was_shown = |hash, voice| self.was_shown(snapshot, owner, session.project.as_ref(), hash, voice);
         let caps = Caps::default();
         let candidates = candidates(session, events, &ExtractContext { was_shown: &was_shown, caps: &caps });
-        Found { upto: session.event_count, rounds: session.rounds, candidates, is_unreadable: false }
+        let (upto, rounds, ran) = (session.event_count, session.rounds, programs_that_ran(events));
+        Found { upto, rounds, candidates, ran, is_unreadable: false }
     }
 
     fn found_by_asking(
@@ -148,6 +163,7 @@ impl Engine {
             upto: session.event_count,
             rounds: session.rounds,
             candidates: Vec::new(),
+            ran: programs_that_ran(events),
             is_unreadable: false,
         };
         if digest.trim().is_empty() {
@@ -191,6 +207,7 @@ impl Engine {
             upto: found.upto,
             rounds: found.rounds,
             candidates: kept,
+            ran: found.ran.clone(),
             is_unreadable: found.is_unreadable,
         })
     }
@@ -231,7 +248,10 @@ impl Engine {
         candidates: &[Candidate],
         asked: &Asked,
     ) -> Result<Vec<CandidateOf>, EngineError> {
-        let shown = self.shown_in(snapshot, owner, Some(&session.key.session))?;
+        let mut shown = HashSet::new();
+        for name in names_of(&session.key.session) {
+            shown.extend(self.shown_in(snapshot, owner, Some(name))?);
+        }
         let mut findings = Vec::new();
         for candidate in candidates {
             if self.is_forgotten_candidate(snapshot, owner, candidate)? {

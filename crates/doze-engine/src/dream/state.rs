@@ -1,9 +1,9 @@
 //! What dreams remember between sweeps: how far each session was read, what it yielded, and how the last sweeps went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{Kind, Mode, Origin, OwnerId, Scope, Session, SessionKey};
-use doze_dream::{Candidate, SessionState};
+use doze_dream::{Candidate, ChoiceOutcome, SessionState};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub(super) struct Yielded {
     pub(super) upto: u64,
     pub(super) rounds: u64,
     pub(super) candidates: Vec<Kept>,
+    /// The programs that ran.
+    #[serde(default)]
+    pub(super) ran: BTreeSet<String>,
     /// Somebody replied what cannot be read: the events count as read, and yield nothing.
     #[serde(default)]
     pub(super) is_unreadable: bool,
@@ -211,18 +214,26 @@ impl Engine {
         Ok(states)
     }
 
-    /// Sessions that a sweep would read as soon as they are over.
-    pub(super) fn waiting_sessions(&self, snapshot: &Snapshot, owner: &OwnerId) -> Result<u64, EngineError> {
+    /// Sessions that a sweep would read as soon as they are over, and those that wait for tomorrow because the day's cap
+    /// had no room for them.
+    pub(super) fn waiting_sessions(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+    ) -> Result<(u64, u64), EngineError> {
         let caps = doze_dream::Caps { max_sessions: usize::MAX, ..Default::default() };
         let states = self.session_states(snapshot, owner, caps.max_age_days)?;
-        let reads = |mode: Mode| {
-            let choices = doze_dream::choose(&states, mode, self.now(), &caps, true);
-            choices
-                .iter()
-                .filter(|choice| matches!(choice.outcome, doze_dream::ChoiceOutcome::Read { .. }))
-                .count()
-        };
-        Ok((reads(Mode::Code) + reads(Mode::Agent)) as u64)
+        let (mut ready, mut later) = (0, 0);
+        for mode in [Mode::Code, Mode::Agent] {
+            for choice in doze_dream::choose(&states, mode, self.now(), &caps, true) {
+                match choice.outcome {
+                    ChoiceOutcome::Read { .. } => ready += 1,
+                    ChoiceOutcome::Skip { is_lasting: false, .. } => later += 1,
+                    ChoiceOutcome::Skip { .. } => {}
+                }
+            }
+        }
+        Ok((ready, later))
     }
 }
 

@@ -8,7 +8,7 @@ use doze_core::model::{
     SessionOutcome, steps,
 };
 use doze_core::{redact, text};
-use doze_dream::{Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, TakenBack, plan, taken_back};
+use doze_dream::{Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, Ran, TakenBack, plan, taken_back};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
@@ -289,6 +289,7 @@ impl Engine {
                 reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore).collect();
             findings.extend(self.findings(snapshot, owner, &reading.session, &candidates, &reading.asked)?);
         }
+        let ran: Vec<Ran> = readings.iter().map(Reading::ran).collect();
         let now = self.now();
         let spent: Vec<(Scope, usize)> = if state.day == day_of(now) {
             state.spent.iter().filter_map(|(key, count)| Some((Scope::from_key(key)?, *count))).collect()
@@ -299,6 +300,7 @@ impl Engine {
         let input = PlanInput {
             existing: &existing,
             candidates: &findings,
+            ran: &ran,
             spent: &spent,
             taken_back,
             now,

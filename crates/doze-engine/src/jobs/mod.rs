@@ -9,13 +9,14 @@ mod run;
 
 use std::collections::HashSet;
 
-use doze_core::model::{OwnerId, Session, SessionEnd, SessionKey, SessionKind, WorkStatus};
+use doze_core::model::{OwnerId, Session, SessionEnd, SessionKey, SessionKind, WorkState, WorkStatus};
 use doze_store::{ChangeSet, Family, Snapshot, Subject, session_aux_key};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::asking::Who;
 use crate::clock::day_of;
+use crate::commit::{is_of_harness, names_of};
 use crate::{Engine, EngineError, encoded, lock};
 use outcome::{Outcome, Part};
 
@@ -435,11 +436,22 @@ fn silent_from(
     now: Timestamp,
 ) -> Result<Timestamp, EngineError> {
     let works = snapshot.works(owner)?;
+    let session = snapshot.session(owner, key)?;
+    // What its agent calls it, another agent may call another one.
+    let is_of_it = |work: &&WorkState| {
+        let is_named =
+            work.session.as_deref().is_some_and(|name| names_of(&key.session).any(|own| own == name));
+        let is_its_agents = session.as_ref().is_none_or(|session| {
+            is_of_harness(&session.agent.id, &key.harness)
+                || (&work.agent.id, &work.project) == (&session.agent.id, &session.project)
+        });
+        is_named && is_its_agents && work.status == WorkStatus::Running
+    };
     let seen = works
         .iter()
-        .filter(|work| work.session.as_ref() == Some(&key.session) && work.status == WorkStatus::Running)
+        .filter(is_of_it)
         .map(|work| work.updated_at)
-        .chain(snapshot.session(owner, key)?.map(|session| session.last_event_at))
+        .chain(session.as_ref().map(|session| session.last_event_at))
         // A time that lies ahead was told by another clock.
         .filter(|at| *at <= now)
         .max();

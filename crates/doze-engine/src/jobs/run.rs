@@ -264,6 +264,7 @@ impl Engine {
             &PlanInput {
                 existing: &existing,
                 candidates: &findings,
+                ran: &[],
                 spent: &[],
                 taken_back: &self.taken_back(snapshot, &owner)?,
                 now: self.now(),

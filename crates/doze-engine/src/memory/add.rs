@@ -186,7 +186,7 @@ impl Engine {
                 self.admit_by_hand(snapshot, owner, &memory, request.by_person)
             })?;
             if let (Some(agent), Some(project)) = (scope.agent().cloned(), scope.project()) {
-                self.share(owner, project, Finds::of(agent, found))?;
+                self.share_later(owner, project, Finds::of(agent, found));
             }
             (outcome, memory)
         } else {

@@ -277,7 +277,7 @@ impl Engine {
         {
             let text = text_of(&confirmed).to_owned();
             let found = vec![Found { own: confirmed.clone(), text, origin: Origin::Agent }];
-            self.share(owner, project, Finds::of(agent, found))?;
+            self.share_later(owner, project, Finds::of(agent, found));
         }
         Ok(confirmed)
     }

@@ -9,6 +9,7 @@ use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
 use crate::asking::Who;
+use crate::commit::names_of;
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
@@ -87,7 +88,7 @@ impl Engine {
                     .hint("run the command yourself in a terminal"));
             }
             let (set, memories) =
-                self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory])?;
+                self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory], by_person)?;
             Ok((set, Forgotten { memories, ..Forgotten::default() }))
         })
     }
@@ -99,8 +100,9 @@ impl Engine {
         snapshot: &Snapshot,
         set: ChangeSet,
         memories: &[Memory],
+        by_person: bool,
     ) -> Result<(ChangeSet, u64), EngineError> {
-        let (set, mut gone) = with_copies(snapshot, set, memories)?;
+        let (set, mut gone) = with_copies(snapshot, set, memories, by_person)?;
         let count = gone.ids.len() as u64;
         let projects: BTreeSet<_> = memories.iter().map(|memory| memory.scope.project().cloned()).collect();
         for project in projects {
@@ -147,8 +149,7 @@ impl Engine {
             let mut set = self.bury_session(snapshot, ChangeSet::new(owner.clone()), session)?;
             if memories {
                 let learned = learned_from(snapshot, owner, session)?;
-                forgotten.memories = learned.len() as u64;
-                (set, _) = self.without_memories(snapshot, set, &learned)?;
+                (set, forgotten.memories) = self.without_memories(snapshot, set, &learned, true)?;
             }
             for session in sessions {
                 forgotten.sessions += 1;
@@ -356,6 +357,7 @@ fn with_copies(
     snapshot: &Snapshot,
     mut set: ChangeSet,
     memories: &[Memory],
+    by_person: bool,
 ) -> Result<(ChangeSet, Gone), EngineError> {
     let places: HashSet<Scope> = memories.iter().map(|memory| surroundings(&memory.scope)).collect();
     let mut around: Vec<Memory> = Vec::new();
@@ -371,7 +373,10 @@ fn with_copies(
     ids.extend(copies.map(|copy| copy.id.clone()));
     // Former versions, and theirs.
     loop {
-        let is_former = |other: &&Memory| other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
+        let is_former = |other: &&Memory| {
+            let is_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
+            is_replaced && !other.pinned && (by_person || !other.is_protected())
+        };
         let former: Vec<MemoryId> = around.iter().filter(is_former).map(|other| other.id.clone()).collect();
         let before = ids.len();
         ids.extend(former);
@@ -399,11 +404,14 @@ fn with_copies(
     Ok((set, gone))
 }
 
-/// Where a memory stands and what it says, without case and punctuation.
+/// Where a memory stands and what it says, however it begins and ends: one face ends a sentence and another does not. Any
+/// other letter or mark may make another thing of it (`C#`, `PATH`).
 fn saying(memory: &Memory) -> (Scope, String) {
-    let words =
-        promote::text_of(memory).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    (surroundings(&memory.scope), words.collect::<Vec<_>>().join(" ").to_lowercase())
+    let said = text::one_line(promote::text_of(memory));
+    let said = said.trim().trim_end_matches(['.', '!', '。']);
+    let mut rest = said.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_lowercase).collect();
+    (surroundings(&memory.scope), first + rest.as_str())
 }
 
 /// Blanks what journals tell of the forgotten, and deletes the injections that showed it. Of more than `most` journals
@@ -469,8 +477,9 @@ fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &str) -> Result<V
 }
 
 fn without_session(set: ChangeSet, session: Session) -> ChangeSet {
-    let name = session.key.session.clone();
-    set.delete_session(session.key).delete_aux(Family::Injection, name)
+    let names: Vec<String> = names_of(&session.key.session).map(str::to_owned).collect();
+    let set = set.delete_session(session.key);
+    names.into_iter().fold(set, |set, name| set.delete_aux(Family::Injection, name))
 }
 
 /// Blanks the words of events that forgotten memories came from, and of what was made of them.

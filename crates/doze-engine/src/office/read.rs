@@ -39,7 +39,8 @@ pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
     if matches!(given, std::borrow::Cow::Owned(_)) {
         let damage = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
         problems.push(format!(
-            "it is no UTF-8 at {damage} places; each is read as {}",
+            "it is not UTF-8 at {}; each is read as {}",
+            doze_core::text::count(damage as u64, "place"),
             char::REPLACEMENT_CHARACTER
         ));
     }
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(read_text(b"\xef\xbb\xbf{\"a\":1}").value, Some(json!({"a": 1})));
         assert_eq!(read_text(b"").problems, ["it is empty"]);
         let read = read_text(b"{\"a\":\"caf\xe9 \xff\xfe\"}");
-        assert!(read.value.is_some() && read.problems[0].contains("no UTF-8 at 3 places"), "{read:?}");
+        assert!(read.value.is_some() && read.problems[0].contains("not UTF-8 at 3 places"), "{read:?}");
         assert_eq!(read_text(b"null").value, Some(Value::Null));
     }
 

@@ -117,8 +117,9 @@ impl Engine {
         if request.inject {
             self.remember_injection(owner, session.as_deref(), &place, &told)?;
         } else {
-            // Whoever reads it may paste it into a session, or be an agent.
-            self.note_lines(owner, &place, &told.text)?;
+            // Whoever reads it may paste it into a session, or be an agent. Reading goes on where nothing can be written.
+            let noted = self.note_lines(owner, &place, &told.text);
+            let _ = noted.inspect_err(|error| tracing::warn!(%error, "what was shown is not noted"));
         }
         Ok(told)
     }

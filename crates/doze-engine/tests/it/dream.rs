@@ -7,7 +7,7 @@ use doze_engine::{
 };
 use jiff::SignedDuration;
 
-use crate::kit::{Kit, answer, long_session, prompt, reader, turn};
+use crate::kit::{Kit, answer, long_session, prompt, reader, tool, turn};
 
 fn by_hand() -> DreamRequest {
     DreamRequest { by_hand: true, ..Default::default() }
@@ -408,6 +408,7 @@ fn what_the_days_cap_has_no_room_for_is_read_the_next_day_and_holds_nobody_up() 
     tell("second", 6000);
     let told = dream();
     assert_eq!((ports(5000), ports(6000)), (2, 3), "{told:?}");
+    assert_eq!(kit.engine.dream_status(&kit.owner).unwrap().waiting, 1, "it is read tomorrow");
     // Today it is passed over, and others are read.
     tell("third", 6000);
     let told = dream();
@@ -421,4 +422,35 @@ fn what_the_days_cap_has_no_room_for_is_read_the_next_day_and_holds_nobody_up() 
     dream();
     assert_eq!((ports(5000), ports(6000)), (0, 5));
     assert!(dream().changes.is_empty());
+}
+
+#[test]
+fn a_program_that_ran_is_missing_no_more() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let work = |first: i64, output: &str, failed: bool| -> Vec<Event> {
+        let rounds = (0..5).flat_map(|round| {
+            let id = first + 10 * round;
+            [prompt(id, "go on"), answer(id + 1, &format!("Step {round} of part {first} is in place."))]
+        });
+        let mut events: Vec<Event> = rounds.collect();
+        events.insert(2, tool(first + 5, "zztool lint", output, failed));
+        events
+    };
+    let quirk = |kit: &Kit| {
+        let found = all(kit).into_iter().find(|memory| memory.kind == Kind::EnvQuirk);
+        found.map(|memory| (memory.title, memory.status))
+    };
+    let title = "`zztool` is not installed on this machine".to_owned();
+    kit.commit(turn("s1", "a", &cwd, work(1, "bash: zztool: command not found", true)));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(quirk(&kit), Some((title.clone(), Status::Active)));
+    kit.commit(turn("s2", "a", &cwd, work(101, "0 problems", false)));
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(quirk(&kit), Some((title.clone(), Status::Stale)), "{dream:?}");
+    assert!(dream.changes.iter().any(|change| change.because == "`zztool` ran in s2"), "{dream:?}");
+    // It is gone once more.
+    kit.commit(turn("s3", "a", &cwd, work(201, "bash: zztool: command not found", true)));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert_eq!(quirk(&kit), Some((title, Status::Active)));
 }

@@ -168,6 +168,14 @@ fn forgetting_takes_the_twin_of_another_face_and_every_former_version() {
     let gone = kit.engine.forget(&kit.owner, &Forget::Memory(twin.id), true).unwrap();
     assert_eq!((gone.memories, all(&kit).len()), (2, 0), "{:?}", all(&kit));
 
+    let marks = |text: &str| kit.engine.add(&kit.owner, &at(&cwd, text)).unwrap().memory.id;
+    let (sharp, _) = (marks("Always use C# for the new tools."), marks("Always use C++ for the old tools."));
+    let _ = marks("Always use C++ for the new tools.");
+    let before = all(&kit).len();
+    let gone = kit.engine.forget(&kit.owner, &Forget::Memory(sharp), true).unwrap();
+    assert_eq!((gone.memories, all(&kit).len()), (1, before - 1), "another mark is another thing");
+    kit.engine.forget(&kit.owner, &Forget::All, true).unwrap();
+
     let version = |port: u32| {
         let body = format!("The parcel API listens on port {port}.");
         kit.engine.add(&kit.owner, &at(&cwd, &body)).unwrap().memory.id

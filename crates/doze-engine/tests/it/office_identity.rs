@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use doze_core::model::{Outcome, SessionEnd, TaskRef, Tokens};
 use doze_engine::{
-    CommitAnswer, CommitRequest, ContextRequest, ImportForm, ImportRequest, Imported, Reader, RecoverRequest,
-    SessionListRequest, WorkRequest,
+    CommitAnswer, CommitRequest, ContextRequest, Forget, ImportForm, ImportRequest, Imported, Reader,
+    RecoverRequest, SessionListRequest, WorkRequest,
 };
 use serde_json::{Value, json};
 
@@ -73,6 +73,20 @@ fn a_session_of_the_same_name_of_another_agent_or_project_is_another_session() {
     kit.commit(printed("1", "sam", &shop, "SUMMARY: sam went on with it"));
     assert_eq!(did(&kit, &shop, "sam"), ["sam went on with it"]);
     assert!(did(&kit, &shop, "alex")[0].contains("part 0"));
+}
+
+#[test]
+fn a_session_stays_what_it_is_when_the_name_is_free_again_and_names_that_look_like_marks_are_others() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    kit.commit(printed("1", "alex", &shop, "SUMMARY: alex built the gate"));
+    kit.commit(printed("1", "sam", &shop, "SUMMARY: sam built the wall"));
+    let plain = Forget::Session { session: "1".to_owned(), memories: false };
+    kit.engine.forget(&kit.owner, &plain, true).unwrap();
+    kit.commit(printed("1", "sam", &shop, "SUMMARY: sam went on with the wall"));
+    assert_eq!(did(&kit, &shop, "sam"), ["sam went on with the wall"], "it is one session");
+    kit.commit(printed("build~0123456789ab", "sam", &shop, "SUMMARY: sam built another thing"));
+    assert_eq!(told(&kit, &shop, "sam", Some("build")), "");
 }
 
 #[test]
@@ -367,7 +381,7 @@ fn a_folder_that_leads_out_of_the_tree_is_not_followed_and_damaged_letters_are_n
     let done = import(&kit, &root, &cwd);
     let named = |text: &str| done.problems.iter().any(|problem| problem.contains(text));
     assert!(
-        named("agents: it is a link") && named("sessions/l.json: it is no UTF-8 at 1 places"),
+        named("agents: it is a link") && named("sessions/l.json: it is not UTF-8 at 1 place;"),
         "{done:?}"
     );
     assert!(counts(&kit, &cwd).is_empty());
