@@ -208,6 +208,13 @@ fn changed(
     request: &WorkRequest,
     now: Timestamp,
 ) -> WorkState {
+    // Another task after one that has ended begins anew.
+    let is_other = |work: &WorkState| {
+        let differs = |given: &Option<String>, known: &Option<String>| given.is_some() && given != known;
+        differs(&request.task_id, &work.task_id) || differs(&request.task_prompt, &work.task_prompt)
+    };
+    let known = known
+        .filter(|work| work.status == WorkStatus::Running || request.status.is_some() || !is_other(work));
     let mut work = known.unwrap_or_else(|| WorkState {
         owner: owner.clone(),
         agent: agent.clone(),

@@ -221,6 +221,10 @@ impl Engine {
         self.note_activity();
         if let Some(reason) = self.capture_refusal(owner, &request)? {
             self.skip_transcript(owner, &request)?;
+            // Nothing of it is kept, but the run has ended all the same.
+            let place = self.place_of_commit(owner, &request, false)?;
+            let work = Work::new(self, owner, &place, &request, run);
+            work.retry(|snapshot| Ok((work.repeated(snapshot)?, ())))?;
             return Ok(nothing_kept(request.session, self.store().seq(), &reason));
         }
         let place = self.place_of_commit(owner, &request, true)?;

@@ -258,7 +258,8 @@ impl Engine {
     /// Another agent found the same (S0.35), which shares an agent's fact with its project.
     pub fn confirm(&self, owner: &OwnerId, id: &MemoryId, agent: &AgentId) -> Result<Memory, EngineError> {
         check_given("agent", agent.as_str())?;
-        let name = safe_name(agent.as_str());
+        // An agent with a blank behind its name is no other agent.
+        let name = text::visible(&safe_name(agent.as_str())).trim().to_owned();
         let agent = &AgentId::new(name.clone());
         let confirmed = self.change_memory(owner, id, |snapshot, mut memory| {
             self.refuse_agent(snapshot, owner, &memory, false)?;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::learned::{Told, grave_of_tech, with_told};
 use super::record::{self, Fields, Foreign, GivenFact, Object};
 use super::seen::Seen;
-use super::tree::{File, Tree, root_of};
+use super::tree::{File, Tree, root_in};
 use super::{AGENT_FACTS, Problems, SHARED_FACTS, foreign_file_key, foreign_session_key, foreign_work_key};
 use crate::commit::marked;
 use crate::import::{ImportRequest, Imported};
@@ -42,7 +42,7 @@ impl Engine {
         request: &ImportRequest,
     ) -> Result<Imported, EngineError> {
         self.note_activity();
-        let root = root_of(Path::new(&request.path)).ok_or_else(|| {
+        let root = root_in(Path::new(&request.path)).ok_or_else(|| {
             EngineError::invalid(format!("{} holds no memory of an office", request.path))
                 .hint("give the folder with agents/, sessions/, shared.json or memory.json in it")
         })?;
@@ -381,19 +381,21 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The program clears the state of a run that ended well, and writes a summary of one that broke off as well: the
-    /// newest session beside a state that was not told later is that run's.
+    /// The program clears the state when a run ends well, and writes a summary of one that broke off as well: no session
+    /// that ended after the state beside it was told has ended well.
     fn mark_broken_off(&self, states: &States<'_>, file: &File, sessions: &mut [(Session, Foreign)]) {
         let Some(Value::Object(given)) = states.get(file.agent.as_str()) else { return };
         let agent = AgentRef { id: AgentId::new(""), name: String::new(), harness: String::new() };
         let work = record::work(&mut Fields::of(given), self.no_work(agent), self.now);
-        let newest = sessions.iter_mut().max_by_key(|(session, _)| session.last_event_at);
-        if let Some((session, _)) = newest.filter(|(session, _)| session.last_event_at >= work.updated_at) {
-            session.outcome = match work.status {
-                WorkStatus::Running | WorkStatus::Interrupted => Outcome::Interrupted,
-                WorkStatus::Failed => Outcome::Failed,
-                WorkStatus::Cancelled => Outcome::Cancelled,
-            };
+        let outcome = match work.status {
+            WorkStatus::Running | WorkStatus::Interrupted => Outcome::Interrupted,
+            WorkStatus::Failed => Outcome::Failed,
+            WorkStatus::Cancelled => Outcome::Cancelled,
+        };
+        for (session, _) in
+            sessions.iter_mut().filter(|(session, _)| session.last_event_at >= work.updated_at)
+        {
+            session.outcome = outcome;
         }
     }
 

@@ -315,11 +315,21 @@ pub(super) fn write_pattern(known: &ReviewPattern) -> Object {
     }))
 }
 
+/// Another program may rate by other axes; what is told to agents is a word.
+fn is_axis(name: &str) -> bool {
+    (1..=MAX_AXIS).contains(&name.len())
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// Bytes of an axis' name.
+const MAX_AXIS: usize = 40;
+
 pub(super) fn project(fields: &mut Fields<'_>, now: Timestamp) -> Option<ProjectRecord> {
     let given = fields.object("ratings").cloned().unwrap_or_default();
     let mut ratings: Vec<(String, f64)> = Vec::new();
     for (axis, rating) in given {
         match rating.as_f64() {
+            _ if !is_axis(&axis) => fields.notes.push("ratings: the name of an axis is no word".to_owned()),
             Some(rating) if RATINGS.contains(&rating) => ratings.push((axis, rating)),
             Some(_) => fields.notes.push(format!("ratings.{axis} is outside 1 to 5")),
             None => fields.notes.push(format!("ratings.{axis} is no number")),

@@ -22,8 +22,17 @@ const MAX_FILE_NAME: usize = 255;
 
 /// The folder itself, or where the program keeps it below its own folder, `~/.bit-office` or `~/.open-office`.
 pub(crate) fn root_of(path: &Path) -> Option<PathBuf> {
-    let places = [path.to_owned(), path.join("memory"), path.join("data/memory")];
-    places.into_iter().find(|place| is_root(place))
+    places_in(path).into_iter().find(|place| is_root(place))
+}
+
+/// The same of a folder that somebody says is one: a part of it is enough.
+pub(super) fn root_in(path: &Path) -> Option<PathBuf> {
+    let has_part = |place: &PathBuf| [AGENTS, SESSIONS].iter().any(|name| place.join(name).is_dir());
+    root_of(path).or_else(|| places_in(path).into_iter().find(has_part))
+}
+
+fn places_in(path: &Path) -> [PathBuf; 3] {
+    [path.to_owned(), path.join("memory"), path.join("data/memory")]
 }
 
 fn is_root(place: &Path) -> bool {

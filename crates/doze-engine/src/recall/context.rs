@@ -90,11 +90,10 @@ impl Engine {
         let mut last = last_session(&snapshot, owner, agent, place.as_ref(), named)?;
         if session.is_none()
             && let Some(old) = &work
-            && let Some(later) = ended_well_after(&snapshot, owner, agent, place.as_ref(), old)?
+            && is_given_up(&snapshot, owner, agent, place.as_ref(), old)?
         {
-            // The task that broke off was given up: the agent has done another one since.
             works.splice(0..0, work.take());
-            last = Some(later);
+            last = last_session(&snapshot, owner, agent, place.as_ref(), None)?;
         }
         let messages = match &last {
             Some(session) => window(&last_events(&snapshot, owner, session)?),
@@ -228,18 +227,22 @@ fn last_session(
     Ok(sessions.into_iter().find(|session| session.summary.is_some() || session.event_count > 0))
 }
 
-/// The last session of an agent that did what was asked, when it began after a work state of another session was told
-/// last. A session that ran beside that one says nothing about it.
-fn ended_well_after(
+/// The task that broke off was given up: the agent has done another one since, in a session that began after this state
+/// was told last. One that ran beside it says nothing about it.
+fn is_given_up(
     snapshot: &Snapshot,
     owner: &OwnerId,
     agent: &AgentId,
     place: Option<&Resolved>,
     work: &WorkState,
-) -> Result<Option<Session>, EngineError> {
-    let Some(last) = last_session(snapshot, owner, agent, place, None)? else { return Ok(None) };
-    let ended_well =
-        last.ended.is_some_and(|end| end != SessionEnd::Quit) && last.outcome == Outcome::Success;
-    let is_later = last.started_at > work.updated_at && last.summary.is_some();
-    Ok((ended_well && is_later).then_some(last))
+) -> Result<bool, EngineError> {
+    let project = place.map(Resolved::reads);
+    let filter = SessionFilter { project, agent: Some(agent.clone()), ..Default::default() };
+    let sessions = snapshot.sessions(owner, &filter, None, LAST_SESSIONS)?.items;
+    Ok(sessions.iter().any(|session| {
+        session.ended.is_some_and(|end| end != SessionEnd::Quit)
+            && session.outcome == Outcome::Success
+            && session.started_at > work.updated_at
+            && session.summary.is_some()
+    }))
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use doze_core::model::{Outcome, SessionEnd, TaskRef, Tokens};
+use doze_core::model::{Outcome, SessionEnd, TaskRef, Tokens, WorkStatus};
 use doze_engine::{
     CommitAnswer, CommitRequest, ContextRequest, Forget, ImportForm, ImportRequest, Imported, Reader,
     RecoverRequest, SessionListRequest, WorkRequest,
@@ -164,6 +164,12 @@ fn a_task_that_broke_off_is_not_told_once_a_later_session_ended_well() {
     let text = told(&kit, &cwd, "alex", None);
     assert!(text.contains("NEW task") && !text.contains("OLD task"), "{text}");
     assert!(told(&kit, &cwd, "alex", Some("A")).contains("OLD task"), "by its name it is still told");
+    kit.pass(jiff::SignedDuration::from_mins(5));
+    let mut broken = printed("C2", "alex", &cwd, "SUMMARY: the next one went wrong");
+    broken.outcome = Some(Outcome::Failed);
+    kit.commit(broken);
+    let text = told(&kit, &cwd, "alex", None);
+    assert!(text.contains("went wrong") && !text.contains("OLD task"), "it was given up for good: {text}");
     // One that runs beside another is told although the other ended.
     for (session, task) in [("D", "the task beside it"), ("E", "the short task")] {
         set_work(&kit, &cwd, "alex", session, task);
@@ -172,6 +178,25 @@ fn a_task_that_broke_off_is_not_told_once_a_later_session_ended_well() {
     set_work(&kit, &cwd, "alex", "D", "the task beside it");
     kit.commit(printed("E", "alex", &cwd, "SUMMARY: the short one is done"));
     assert!(told(&kit, &cwd, "alex", None).contains("the task beside it"));
+}
+
+#[test]
+fn a_run_that_ends_in_a_pause_is_over_and_another_task_begins_anew() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    set_work(&kit, &cwd, "alex", "A", "the task before the pause");
+    kit.engine.pause(&kit.owner, None).unwrap();
+    kit.commit(printed("A", "alex", &cwd, "SUMMARY: done while nothing is kept"));
+    kit.engine.resume(&kit.owner).unwrap();
+    assert_eq!((states(&kit, &cwd, "alex"), did(&kit, &cwd, "alex").len()), (0, 0));
+
+    set_work(&kit, &cwd, "alex", "B", "the task that fails");
+    let mut failed = printed("B", "alex", &cwd, "it went wrong");
+    failed.outcome = Some(Outcome::Failed);
+    kit.commit(failed);
+    set_work(&kit, &cwd, "alex", "B", "the next task");
+    let work = kit.engine.works(&kit.owner, &reader(&cwd, "alex")).unwrap().remove(0);
+    assert_eq!((work.status, work.task_prompt.as_deref()), (WorkStatus::Running, Some("the next task")));
 }
 
 #[test]
