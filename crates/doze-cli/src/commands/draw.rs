@@ -254,9 +254,8 @@ pub(super) fn memories(
             screen.line("what other projects have:  doze list --everywhere")?;
         }
     } else if list.items.is_empty() {
-        screen.line(one_line(
-            format!("nothing fits; all that is here:  doze list {}", asked.place.join(" ")).trim_end(),
-        ))?;
+        let place = one_line(&asked.place.join(" "));
+        screen.line(format!("nothing fits; all that is here:  doze list {place}"))?;
     }
     if let Some(cursor) = &list.next {
         screen.line(format!(

@@ -8,7 +8,7 @@ use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
 use crate::ids::is_whole;
-use crate::memory::{FORGOTTEN, Page, with_patterns_at_rest};
+use crate::memory::{FORGOTTEN, Page, patterns_telling};
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem};
 
 /// What an undo did.
@@ -98,7 +98,12 @@ impl Engine {
                         .delete_memory(id),
                 };
             }
-            let set = with_patterns_at_rest(&snapshot, set, &ended, &settled)?;
+            // Theirs are words that are taken back; what is left to tell is found anew.
+            for pattern in patterns_telling(&snapshot, &ended)? {
+                if !settled.contains(&pattern.id) {
+                    set = set.delete_memory(pattern.id);
+                }
+            }
             drop(snapshot);
             match self.store().apply(set.put_dream(dream)) {
                 Ok(_) => {

@@ -150,15 +150,14 @@ impl Engine {
                     vouch(&mut memory, by_person);
                 }
             }
-            let set = match memory.status {
-                Status::Active => ChangeSet::new(owner.clone()),
-                _ => with_patterns_at_rest(
-                    snapshot,
-                    ChangeSet::new(owner.clone()),
-                    std::slice::from_ref(&memory),
-                    &BTreeSet::new(),
-                )?,
-            };
+            let mut set = ChangeSet::new(owner.clone());
+            if memory.status != Status::Active {
+                // They rest until the next dream.
+                let told = patterns_telling(snapshot, std::slice::from_ref(&memory))?;
+                let awake = told.into_iter().filter(|pattern| pattern.status == Status::Active);
+                set = awake
+                    .fold(set, |set, pattern| set.put_memory(Memory { status: Status::Stale, ..pattern }));
+            }
             Ok((set.put_memory(memory.clone()), memory))
         })
     }
@@ -284,26 +283,18 @@ impl Engine {
     }
 }
 
-/// The patterns that tell of memories which are no longer in force rest until the next dream tells them anew, save those
-/// that are settled already.
-pub(crate) fn with_patterns_at_rest(
-    snapshot: &Snapshot,
-    mut set: ChangeSet,
-    ended: &[Memory],
-    settled: &BTreeSet<MemoryId>,
-) -> Result<ChangeSet, EngineError> {
-    let scopes: BTreeSet<&Scope> = ended.iter().map(|memory| &memory.scope).collect();
-    for scope in scopes {
-        let told = snapshot.memories(&set.owner, scope)?.into_iter().filter(|other| {
-            let cites_one = other.cited().any(|id| ended.iter().any(|memory| memory.id.as_str() == id));
-            cites_one
-                && other.status == Status::Active
-                && !other.is_protected()
-                && !settled.contains(&other.id)
-        });
-        set = told.fold(set, |set, pattern| set.put_memory(Memory { status: Status::Stale, ..pattern }));
+/// The patterns, save those of a person, that tell of memories which are no longer in force: a dream finds them anew
+/// without these.
+pub(crate) fn patterns_telling(snapshot: &Snapshot, ended: &[Memory]) -> Result<Vec<Memory>, EngineError> {
+    let mut told = Vec::new();
+    let places: BTreeSet<(&OwnerId, &Scope)> =
+        ended.iter().map(|memory| (&memory.owner, &memory.scope)).collect();
+    for (owner, scope) in places {
+        let is_cited = |id: &str| ended.iter().any(|memory| memory.id.as_str() == id);
+        let tells = |other: &Memory| !other.is_protected() && other.cited().any(is_cited);
+        told.extend(snapshot.memories(owner, scope)?.into_iter().filter(tells));
     }
-    Ok(set)
+    Ok(told)
 }
 
 impl Engine {

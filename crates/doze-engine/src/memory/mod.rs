@@ -15,7 +15,7 @@ use crate::{Engine, EngineError};
 
 pub(crate) use add::title_of;
 pub use add::{AddOutcome, Added, MemoryRequest};
-pub(crate) use change::with_patterns_at_rest;
+pub(crate) use change::patterns_telling;
 pub use change::{EditRequest, Verdict};
 pub(crate) use forget::FORGOTTEN;
 pub use forget::{Forget, Forgotten};

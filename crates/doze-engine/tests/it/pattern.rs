@@ -1,10 +1,10 @@
 //! Lessons of several sessions about one thing, and the one above them.
 
-use doze_core::model::{Memory, Status};
-use doze_engine::{DreamRequest, EditRequest, Forget, ListRequest, Verdict};
+use doze_core::model::{Face, Memory, Status};
+use doze_engine::{DreamRequest, EditRequest, Forget, ListRequest, StatusFilter, Verdict};
 
 use crate::jobs::run;
-use crate::kit::{Kit, memory, reply};
+use crate::kit::{Kit, answer, memory, prompt, reply, turn};
 
 /// A run that taught a lesson about the pool.
 fn learn(kit: &Kit, session: &str, cwd: &str, first: i64, title: &str) {
@@ -121,4 +121,51 @@ fn what_a_person_made_of_a_pattern_outlives_what_it_cites() {
     let kept = active(&kit).into_iter().find(|memory| memory.id == found.id).unwrap();
     assert_eq!(kept.body, "Ask Dana before touching the pool.");
     assert!(kept.contexts.iter().all(|context| context.origin.as_deref() != Some(cited.id.as_str())));
+}
+
+#[test]
+fn undone_lessons_are_told_by_no_pattern_in_whatever_order_the_dreams_are_undone() {
+    let causes = [
+        "never closes its file, so the next run fails",
+        "ignores the timeout, so a stuck worker is never freed",
+        "reads the cache before the lock is held, so it may be stale",
+    ];
+    for oldest_first in [true, false] {
+        let kit = Kit::new();
+        let cwd = kit.project("shop");
+        let mut dreams = Vec::new();
+        for (place, cause) in (0..).zip(causes) {
+            let first = 1 + 50 * place;
+            let mut events = vec![prompt(first, "why does it fail?")];
+            events.push(answer(first + 1, &format!("The cause is that `open_pool()` {cause}.")));
+            for round in 1..6 {
+                events.push(prompt(first + 3 * round, "go on"));
+                events.push(answer(
+                    first + 3 * round + 1,
+                    &format!("Step {round} of part {place} is in place."),
+                ));
+            }
+            kit.commit(turn(&format!("s{place}"), "a", &cwd, events));
+            dreams.push(
+                kit.engine
+                    .dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() })
+                    .unwrap()
+                    .id,
+            );
+        }
+        assert!(pattern(&kit).is_some(), "{:?}", active(&kit));
+        if !oldest_first {
+            dreams.reverse();
+        }
+        for id in &dreams {
+            kit.engine.undo_dream(&kit.owner, Some(id)).unwrap();
+            let told = kit.brief(&cwd, "b");
+            assert!(!told.contains("Mind what went wrong"), "{told}");
+        }
+        let list =
+            ListRequest { everywhere: true, status: StatusFilter::All, limit: 500, ..Default::default() };
+        let left = kit.engine.memories(&kit.owner, &list).unwrap().items;
+        let learned = left.iter().filter(|memory| memory.face == Face::Project);
+        assert_eq!(learned.count(), 0, "{left:?}");
+    }
 }
