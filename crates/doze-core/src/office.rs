@@ -72,6 +72,9 @@ pub struct Learned {
     pub tech_preferences: Vec<String>,
     /// Finished projects.
     pub projects: Vec<ProjectRecord>,
+    /// The project that was finished last is none of them, because it was forgotten: ratings that come without a name
+    /// are its own.
+    pub last_is_gone: bool,
 }
 
 /// What a review or a plan added.
@@ -175,6 +178,7 @@ impl Learned {
     /// Adds a finished project.
     pub fn finish(&mut self, project: ProjectRecord) {
         self.projects.push(project);
+        self.last_is_gone = false;
         keep_last(&mut self.projects, MAX_PROJECTS);
     }
 
@@ -231,13 +235,17 @@ impl Learned {
         noted
     }
 
-    /// Drops every entry that says this. Of sentences punctuation does not count, by the rule of [`key`]; of the name
-    /// of a technology every sign does (`C#` is not `C++`). Answers how many.
+    /// Drops every entry that says this, also one that was cut at its bound. Of sentences punctuation does not count, by
+    /// the rule of [`key`]; of the name of a technology every sign does (`C#` is not `C++`). Answers how many.
     pub fn forget(&mut self, text: &str) -> usize {
+        let line = one_line(text);
+        let (summary, tech) = (key(cut(&line, MAX_SUMMARY)), tech_key(cut(&line, MAX_TECH)));
         let (same, name, before) = (key(text), tech_key(text), self.len());
         self.review_patterns.retain(|known| key(&known.pattern) != same);
-        self.tech_preferences.retain(|known| tech_key(known) != name);
-        self.projects.retain(|known| key(&known.summary) != same);
+        self.tech_preferences.retain(|known| ![&name, &tech].contains(&&tech_key(known)));
+        let is_gone = |known: &ProjectRecord| [&same, &summary].contains(&&key(&known.summary));
+        self.last_is_gone |= self.projects.last().is_some_and(is_gone);
+        self.projects.retain(|known| !is_gone(known));
         before - self.len()
     }
 
@@ -377,7 +385,7 @@ mod tests {
         let other = Learned {
             review_patterns: (0..25).map(pattern).collect(),
             tech_preferences: many("tech", 12),
-            projects: Vec::new(),
+            ..Learned::default()
         };
         let mut ours = Learned::default();
         assert_eq!(ours.absorb(other.clone()), Noted { added: 30, known: 0, dropped: 7 });
@@ -428,5 +436,19 @@ mod tests {
         ours.approve(&texts(&["C", "C++", "C#", ".NET", "net"]));
         assert_eq!((ours.forget("c#"), ours.forget(".Net"), ours.forget("Svelte!")), (1, 1, 0));
         assert_eq!(ours.tech_preferences, ["React", "Vite", "Svelte", "C", "C++", "net"]);
+    }
+
+    #[test]
+    fn an_entry_that_was_cut_is_forgotten_by_the_whole_text_and_ratings_stay_with_their_project() {
+        let (game, tech) = ("a very long summary ".repeat(20), "Very Long Technology ".repeat(10));
+        let mut learned = Learned::default();
+        learned.finish(project("old", 1));
+        learned.finish(project(cut(&game, MAX_SUMMARY), 2));
+        learned.approve(&texts(&[cut(&tech, MAX_TECH)]));
+        assert_eq!((learned.forget("old"), learned.last_is_gone), (1, false));
+        assert_eq!((learned.forget(&game), learned.forget(&tech), learned.last_is_gone), (1, 1, true));
+        assert!(learned.is_empty());
+        learned.finish(project("new", 3));
+        assert!(!learned.last_is_gone);
     }
 }

@@ -317,6 +317,8 @@ pub struct ExportAnswer {
     pub files: u64,
     /// Sessions, facts, shared facts, work states and lessons of the orchestrator in them.
     pub records: u64,
+    /// Work states that were left out: the file of an agent holds one. `problems` names them.
+    pub left_out: u64,
     /// What could not be written, each with the reason; 200 at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,

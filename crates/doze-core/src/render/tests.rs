@@ -495,6 +495,7 @@ fn a_context_has_the_documents_sections_in_their_order() {
             review_passed: true,
             ratings: vec![("creativity".into(), 4.0), ("visual".into(), 2.0)],
         }],
+        ..Learned::default()
     };
     let facts = [
         fact("1", "codebase_pattern", "Uses TERM_HOVER theme tokens", 2),

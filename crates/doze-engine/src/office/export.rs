@@ -21,6 +21,8 @@ use crate::{Engine, EngineError, Problem};
 
 /// Sessions read at once.
 const PAGE: usize = 500;
+/// Sessions that a problem names.
+const MAX_NAMED: usize = 5;
 
 /// What an export wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Exported {
     pub files: u64,
     /// Records in them.
     pub records: u64,
+    /// Work states that have no place there, named in `problems`.
+    pub left_out: u64,
     /// What could not be written, with the reason.
     pub problems: Vec<String>,
 }
@@ -58,12 +62,13 @@ impl Engine {
             project,
             files: Vec::new(),
             records: 0,
+            left_out: 0,
             problems: Problems::default(),
         };
         out.collect()?;
-        let Export { files, records, problems, .. } = out;
+        let Export { files, records, left_out, problems, .. } = out;
         write(&target, &files).map_err(|error| cannot(&target, error))?;
-        Ok(Exported { files: files.len() as u64, records, problems: problems.into_list() })
+        Ok(Exported { files: files.len() as u64, records, left_out, problems: problems.into_list() })
     }
 }
 
@@ -75,6 +80,7 @@ struct Export<'a> {
     project: ProjectId,
     files: Vec<(String, Value)>,
     records: u64,
+    left_out: u64,
     problems: Problems,
 }
 
@@ -158,20 +164,33 @@ impl Export<'_> {
         Ok(facts.into_iter().map(|(.., object)| object).collect())
     }
 
-    /// The newest work state of each agent.
+    /// The newest work state of each agent: its file holds one. The others are told.
     fn works(&mut self) -> Result<(), EngineError> {
-        let mut newest: BTreeMap<AgentId, WorkState> = BTreeMap::new();
+        let mut all: BTreeMap<AgentId, Vec<WorkState>> = BTreeMap::new();
         for work in self.snapshot.works(self.owner)? {
-            let is_newer = newest.get(&work.agent.id).is_none_or(|known| known.updated_at < work.updated_at);
-            if work.project.as_ref() == Some(&self.project) && is_newer {
-                newest.insert(work.agent.id.clone(), work);
+            if work.project.as_ref() == Some(&self.project) {
+                all.entry(work.agent.id.clone()).or_default().push(work);
             }
         }
-        for (agent, work) in newest {
+        for (agent, mut works) in all {
+            works.sort_by_key(|work| std::cmp::Reverse(work.updated_at));
+            let mut works = works.into_iter();
+            let Some(work) = works.next() else { continue };
             let foreign = self.foreign(&foreign_work_key(&self.project, agent.as_str()))?;
             let foreign = foreign.filter(|_| work.session.is_none());
             let (_, written) = restored(record::write_work(&work), foreign);
             self.put(WORK, agent.as_str(), Value::Object(written), 1)?;
+            let others: Vec<String> = works
+                .map(|work| work.session.unwrap_or_else(|| "one without a session".to_owned()))
+                .collect();
+            if !others.is_empty() {
+                self.left_out += others.len() as u64;
+                let states = doze_core::text::count(others.len() as u64, "older work state");
+                let names = others.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+                let more = if others.len() > MAX_NAMED { ", …" } else { "" };
+                let reason = format!("{states} left out, the file of an agent holds one: {names}{more}");
+                self.problems.name(&format!("{WORK} of {agent}"), reason);
+            }
         }
         Ok(())
     }

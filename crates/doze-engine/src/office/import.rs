@@ -28,6 +28,8 @@ use crate::{Engine, EngineError, encoded};
 const FOREIGN: f64 = 0.6;
 /// Characters of a fact, and bytes of any other entry.
 const MAX_FACT: usize = 8_000;
+/// Facts of a space that are kept at all, those that are not recalled included.
+const MAX_KEPT: usize = 1_000;
 const MAX_ENTRY: usize = 256 * 1024;
 /// Files, and sessions, that are decided on in one step: each step waits for the disk.
 const FILES_AT_ONCE: usize = 100;
@@ -114,6 +116,13 @@ impl Taken {
     }
 }
 
+/// Facts that are beyond the bounds of their space: kept and not recalled, and not kept.
+#[derive(Debug, Clone, Copy, Default)]
+struct Beyond {
+    stale: u64,
+    left_out: u64,
+}
+
 /// The facts of a file, for a space.
 struct Facts<'a> {
     scope: Scope,
@@ -176,8 +185,8 @@ impl Import<'_> {
         let mut entries = Vec::new();
         for (at, given) in file.list(field, &mut self.problems) {
             self.done.read += 1;
-            let mut fields = Fields::of(given);
-            let fact = record::fact(&mut fields, self.now);
+            let mut fields = Fields::of(given, self.now);
+            let fact = record::fact(&mut fields);
             self.note(file, field, at, fields.notes);
             match fact {
                 None => self.problems.name(&file.entry(field, at), "fact is missing"),
@@ -199,57 +208,75 @@ impl Import<'_> {
 
     /// Facts into their spaces, in one step. What has its words already stays as it is, but for a count that was higher
     /// elsewhere; what was read before and is gone since stays gone. Of more than `cap` the least reinforced are kept and
-    /// not recalled.
+    /// not recalled, of more than [`MAX_KEPT`] not even that.
     fn memories(&mut self, spaces: &[Facts<'_>]) -> Result<(), EngineError> {
-        let (taken, stale) = self.engine.decide(BUSY, |snapshot| {
+        let (taken, beyond) = self.engine.decide(BUSY, |snapshot| {
             let mut set = ChangeSet::new(self.owner.clone());
-            let (mut taken, mut stale) = (Taken::default(), Vec::new());
+            let (mut taken, mut beyond) = (Taken::default(), Vec::new());
             for space in spaces {
-                let (next, count, beyond) = self.space(snapshot, set, space)?;
+                let (next, count, surplus) = self.space(snapshot, set, space)?;
                 set = next;
                 taken.add(count);
-                stale.push(beyond);
+                beyond.push(surplus);
             }
-            Ok((set, (taken, stale)))
+            Ok((set, (taken, beyond)))
         })?;
         self.count(taken);
-        for (space, stale) in spaces.iter().zip(stale).filter(|(_, stale)| *stale > 0) {
-            let reason =
-                format!("{stale} facts beyond {} were kept as stale, the least reinforced", space.cap);
-            self.problems.name(space.place, reason);
+        for (space, Beyond { stale, left_out }) in spaces.iter().zip(beyond) {
+            if stale > 0 {
+                let reason =
+                    format!("{stale} facts beyond {} were kept as stale, the least reinforced", space.cap);
+                self.problems.name(space.place, reason);
+            }
+            if left_out > 0 {
+                let reason =
+                    format!("{left_out} facts beyond {MAX_KEPT} were left out, the least reinforced");
+                self.problems.name(space.place, reason);
+            }
         }
         Ok(())
     }
 
-    /// One space of [`Import::memories`]; answers also how many facts are beyond its cap.
+    /// One space of [`Import::memories`]; answers also how many facts are beyond its bounds.
     fn space(
         &self,
         snapshot: &Snapshot,
         mut set: ChangeSet,
         space: &Facts<'_>,
-    ) -> Result<(ChangeSet, Taken, u64), EngineError> {
+    ) -> Result<(ChangeSet, Taken, Beyond), EngineError> {
         let Facts { scope, entries, cap, place } = space;
         let existing = snapshot.memories(self.owner, scope)?;
         let is_office = |memory: &&Memory| memory.face == Face::Office && memory.status == Status::Active;
         let room = cap.saturating_sub(existing.iter().filter(is_office).count());
-        let mut texts: BTreeMap<String, Option<Memory>> =
-            existing.into_iter().map(|memory| (text_of(&memory).to_owned(), Some(memory))).collect();
+        let most = MAX_KEPT.saturating_sub(existing.len());
+        let mut texts: BTreeMap<String, Option<Memory>> = BTreeMap::new();
+        for memory in existing {
+            let known = texts.entry(text_of(&memory).to_owned()).or_default();
+            // A former version of the same words does not stand for the one in force.
+            if known.as_ref().is_none_or(|known| known.status != Status::Active) {
+                *known = Some(memory);
+            }
+        }
         let seen = Seen::of(snapshot, self.owner, &self.project, place)?;
         let (mut now_seen, mut fresh, mut taken) = (Seen::default(), Vec::new(), Taken::default());
         for entry in entries {
             let fact = &entry.fact;
-            now_seen.insert(&fact.fact);
             if self.engine.is_forgotten(snapshot, self.owner, &fact.fact)? {
                 taken.left_out += 1;
                 continue;
             }
+            let is_seen = seen.has(&fact.fact);
             match texts.entry(fact.fact.clone()) {
-                btree_map::Entry::Vacant(_) if seen.has(&fact.fact) => taken.known += 1,
+                btree_map::Entry::Vacant(_) if is_seen => {
+                    now_seen.insert(&fact.fact);
+                    taken.known += 1;
+                }
                 btree_map::Entry::Vacant(place) => {
                     place.insert(None);
                     fresh.push(entry);
                 }
                 btree_map::Entry::Occupied(mut known) => {
+                    now_seen.insert(&fact.fact);
                     match known.get_mut().as_mut().and_then(|memory| raised(memory, fact).then_some(&*memory))
                     {
                         Some(memory) => {
@@ -262,8 +289,14 @@ impl Import<'_> {
             }
         }
         fresh.sort_by_key(|entry| (std::cmp::Reverse(entry.fact.reinforce_count), entry.at));
+        let left_out = fresh.len().saturating_sub(most) as u64;
+        taken.left_out += left_out;
+        fresh.truncate(most);
         let stale = fresh.len().saturating_sub(room) as u64;
         for (at, entry) in fresh.iter().enumerate() {
+            // It may be forgotten before this is kept.
+            set = self.engine.unless_forgotten(snapshot, set, &entry.fact.fact)?.0;
+            now_seen.insert(&entry.fact.fact);
             let status = if at < room { Status::Active } else { Status::Stale };
             let memory = self.memory(scope, &entry.fact, status);
             let ours = match scope {
@@ -275,8 +308,9 @@ impl Import<'_> {
             set = set.put_memory(memory);
         }
         taken.added += fresh.len() as u64;
-        set = now_seen.put(set, &self.project, place)?;
-        Ok((set.expect_seen(snapshot, Subject::Scope(scope.clone()))?, taken, stale))
+        set = seen.with(now_seen).put(set, &self.project, place)?;
+        let beyond = Beyond { stale, left_out };
+        Ok((set.expect_seen(snapshot, Subject::Scope(scope.clone()))?, taken, beyond))
     }
 
     fn memory(&self, scope: &Scope, fact: &GivenFact, status: Status) -> Memory {
@@ -354,8 +388,9 @@ impl Import<'_> {
         let first = found.len();
         for (at, given) in given {
             self.done.read += 1;
-            let mut fields = Fields::of(given);
+            let mut fields = Fields::of(given, self.now);
             let summary = record::summary(&mut fields);
+            let is_ahead = fields.is_ahead;
             self.note(file, "history", at, fields.notes);
             let size = Value::Object(given.clone()).to_string().len();
             let Some((when, summary)) = summary.filter(|_| size <= MAX_ENTRY) else {
@@ -366,6 +401,8 @@ impl Import<'_> {
             if when.is_none() {
                 self.problems.name(&file.entry("history", at), "timestamp is missing; it counts as of now");
             }
+            // Of one that does not tell when it was, our rendering tells the time of the import.
+            let is_dated = when.is_some() && !is_ahead;
             let when = when.unwrap_or(self.now);
             if known.contains(&(when, summary.what.clone())) {
                 self.done.known += 1;
@@ -373,7 +410,7 @@ impl Import<'_> {
             }
             let mut session = self.session(agent, when);
             let ours = record::write_summary(&session, &summary);
-            session.key = record::session_key(agent, if fields_have_time(given) { &ours } else { given });
+            session.key = record::session_key(agent, if is_dated { &ours } else { given });
             session.summary = Some(summary);
             found.push((session, Foreign::of(at, given, &ours)));
         }
@@ -386,7 +423,7 @@ impl Import<'_> {
     fn mark_broken_off(&self, states: &States<'_>, file: &File, sessions: &mut [(Session, Foreign)]) {
         let Some(Value::Object(given)) = states.get(file.agent.as_str()) else { return };
         let agent = AgentRef { id: AgentId::new(""), name: String::new(), harness: String::new() };
-        let work = record::work(&mut Fields::of(given), self.no_work(agent), self.now);
+        let work = record::work(&mut Fields::of(given, self.now), self.no_work(agent));
         let outcome = match work.status {
             WorkStatus::Running | WorkStatus::Interrupted => Outcome::Interrupted,
             WorkStatus::Failed => Outcome::Failed,
@@ -446,7 +483,7 @@ impl Import<'_> {
                     session.key = marked(&session.key.session, &session.agent, Some(&self.project));
                 }
                 let key = session.key.clone();
-                if self.engine.session_forgotten_at(snapshot, self.owner, &key.session)?.is_some() {
+                if self.engine.forgotten_at(snapshot, self.owner, &session)?.is_some() {
                     taken.left_out += 1;
                 } else if !keys.insert(key.clone()) || snapshot.session(self.owner, &key)?.is_some() {
                     taken.known += 1;
@@ -476,10 +513,9 @@ impl Import<'_> {
             for (work, foreign, file) in &found {
                 let told = file.value.to_string();
                 let known = snapshot.work(self.owner, &work.agent.id, Some(&self.project), None)?;
+                let read = Seen::of(snapshot, self.owner, &self.project, &file.place)?;
                 // One that was read before may have been cleared since; a run that is over does not run again.
-                if Seen::of(snapshot, self.owner, &self.project, &file.place)?.has(&told)
-                    || known.is_some_and(|known| known.updated_at >= work.updated_at)
-                {
+                if read.has(&told) || known.is_some_and(|known| known.updated_at >= work.updated_at) {
                     taken.known += 1;
                     continue;
                 }
@@ -489,7 +525,7 @@ impl Import<'_> {
                 set = set.put_aux(Family::Other, key, encoded(foreign)?);
                 let mut seen = Seen::default();
                 seen.insert(&told);
-                set = seen.put(set, &self.project, &file.place)?;
+                set = read.with(seen).put(set, &self.project, &file.place)?;
                 taken.added += 1;
             }
             Ok((set, taken))
@@ -514,8 +550,8 @@ impl Import<'_> {
             self.problems.name(&file.place, "it is too large");
             return None;
         }
-        let mut fields = Fields::of(given);
-        let work = record::work(&mut fields, self.no_work(agent), self.now);
+        let mut fields = Fields::of(given, self.now);
+        let work = record::work(&mut fields, self.no_work(agent));
         for note in fields.notes {
             self.problems.name(&file.place, note);
         }
@@ -547,9 +583,10 @@ impl Import<'_> {
     fn learned(&mut self, file: &File) -> Result<(), EngineError> {
         let mut given = Learned::default();
         let mut told: Told = BTreeMap::new();
+        let mut ahead: BTreeSet<String> = BTreeSet::new();
         for (at, object) in file.list("reviewPatterns", &mut self.problems) {
-            let mut fields = Fields::of(object);
-            let known = record::pattern(&mut fields, self.now);
+            let mut fields = Fields::of(object, self.now);
+            let known = record::pattern(&mut fields);
             self.note(file, "reviewPatterns", at, fields.notes);
             let Some(known) = known else {
                 self.problems.name(&file.entry("reviewPatterns", at), "pattern is missing");
@@ -560,8 +597,9 @@ impl Import<'_> {
             given.review_patterns.push(known);
         }
         for (at, object) in file.list("projectHistory", &mut self.problems) {
-            let mut fields = Fields::of(object);
-            let known = record::project(&mut fields, self.now);
+            let mut fields = Fields::of(object, self.now);
+            let known = record::project(&mut fields);
+            ahead.extend(known.iter().filter(|_| fields.is_ahead).map(|known| known.summary.clone()));
             self.note(file, "projectHistory", at, fields.notes);
             let Some(known) = known else {
                 self.problems.name(&file.entry("projectHistory", at), "summary is missing");
@@ -572,7 +610,7 @@ impl Import<'_> {
             given.projects.push(known);
         }
         let object = record::object(file.value.clone());
-        let mut fields = Fields::of(&object);
+        let mut fields = Fields::of(&object, self.now);
         given.tech_preferences = fields.texts("techPreferences");
         for note in fields.notes {
             self.problems.name(&file.place, note);
@@ -580,9 +618,17 @@ impl Import<'_> {
         self.done.read += given.len() as u64;
         let given = &given;
         let (noted, left_out) = self.engine.decide(BUSY, |snapshot| {
-            let (fresh, left_out) = self.not_forgotten(snapshot, given)?;
+            let (mut fresh, left_out) = self.not_forgotten(snapshot, given)?;
             let mut learned = self.engine.learned_in(snapshot, self.owner)?;
-            let noted = learned.absorb(fresh);
+            let before = fresh.projects.len();
+            // The time of one that lies ahead is that of the import, and tells no two apart.
+            fresh.projects.retain(|known| {
+                let is_known = learned.projects.iter().any(|ours| ours.summary == known.summary);
+                !(is_known && ahead.contains(&known.summary))
+            });
+            let known = (before - fresh.projects.len()) as u64;
+            let mut noted = learned.absorb(fresh);
+            noted.known += known;
             let set = ChangeSet::new(self.owner.clone());
             let set = if noted.added == 0 { set } else { with_told(snapshot, set, &learned, &told)? };
             Ok((set, (noted, left_out)))
@@ -662,9 +708,4 @@ fn raised(memory: &mut Memory, told: &GivenFact) -> bool {
         memory.last_confirmed_at = memory.last_confirmed_at.max(told.last_seen);
     }
     is_more
-}
-
-/// Whether an entry tells when it was. Of one that does not, our rendering tells the time of the import.
-fn fields_have_time(given: &Object) -> bool {
-    Fields::of(given).time("timestamp").is_some()
 }

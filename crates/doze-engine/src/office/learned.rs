@@ -57,6 +57,7 @@ struct Kept {
     patterns: Vec<KeptPattern>,
     tech: Vec<String>,
     projects: Vec<KeptProject>,
+    last_is_gone: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,6 +94,7 @@ impl From<Kept> for Learned {
             review_patterns: kept.patterns.into_iter().map(pattern).collect(),
             tech_preferences: kept.tech,
             projects: kept.projects.into_iter().map(project).collect(),
+            last_is_gone: kept.last_is_gone,
         }
     }
 }
@@ -115,6 +117,7 @@ impl From<&Learned> for Kept {
             patterns: learned.review_patterns.iter().map(pattern).collect(),
             tech: learned.tech_preferences.clone(),
             projects: learned.projects.iter().map(project).collect(),
+            last_is_gone: learned.last_is_gone,
         }
     }
 }
@@ -168,9 +171,10 @@ impl Engine {
         }
         let project = self.change_learned(owner, |snapshot, learned| {
             if request.summary.is_none() {
-                return rated(learned, &ratings).map(Some);
+                return rated(learned, &ratings);
             }
             if self.is_forgotten(snapshot, owner, &summary)? {
+                learned.last_is_gone = true;
                 return Ok(None);
             }
             let record = ProjectRecord {
@@ -194,18 +198,23 @@ impl Engine {
     /// Drops what says this, for good: neither a review nor an import brings it back. Answers how many entries.
     pub fn forget_learned(&self, owner: &OwnerId, text: &str) -> Result<usize, EngineError> {
         self.owe_compaction(owner)?;
+        // An entry is kept on one line, without secrets, and cut at its bound.
+        let line = text::one_line(&cleaned(text, &mut BTreeMap::new()));
+        let (summary, tech) = (text::cut(&line, MAX_SUMMARY), text::cut(&line, MAX_TECH));
+        let graves = [text, &line, summary].map(str::to_owned).into_iter();
+        let graves = graves.chain([text, &line, tech].map(grave_of_tech)).collect();
         self.decide("others keep writing what the office learned", |snapshot| {
             let mut learned = self.learned_in(snapshot, owner)?;
-            let count = learned.forget(text);
+            let count = learned.forget(text) + learned.forget(&line);
             let set = ChangeSet::new(owner.clone());
             if count == 0 {
                 return Ok((set, 0));
             }
             let mut told = told_in(snapshot, owner)?;
-            let same = office::key(text);
-            told.retain(|key, _| key.split('\0').nth(1) != Some(&same));
+            let kept = names_in(&learned);
+            told.retain(|key, _| kept.contains(key));
             let set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-            Ok((self.bury(snapshot, set, &BTreeSet::from([text.to_owned(), grave_of_tech(text)]))?, count))
+            Ok((self.bury(snapshot, set, &graves)?, count))
         })
     }
 
@@ -289,10 +298,15 @@ pub(super) fn with_told(
 ) -> Result<ChangeSet, EngineError> {
     let mut told = told_in(snapshot, &set.owner)?;
     told.extend(more.iter().map(|(key, foreign)| (key.clone(), foreign.clone())));
-    let patterns = learned.review_patterns.iter().map(pattern_key);
-    let kept: BTreeSet<String> = patterns.chain(learned.projects.iter().map(project_key)).collect();
+    let kept = names_in(learned);
     told.retain(|key, _| kept.contains(key));
     Ok(with_learned(snapshot, set, learned)?.put_aux(Family::Other, TOLD, encoded(&told)?))
+}
+
+/// The keys of all entries of which foreign files may have said more.
+fn names_in(learned: &Learned) -> BTreeSet<String> {
+    let patterns = learned.review_patterns.iter().map(pattern_key);
+    patterns.chain(learned.projects.iter().map(project_key)).collect()
 }
 
 /// What foreign files said of the entries that are kept.
@@ -339,10 +353,14 @@ fn checked(given: &BTreeMap<String, f64>) -> Result<Vec<(String, f64)>, EngineEr
     Ok(AXES.iter().filter_map(|axis| Some(((*axis).to_owned(), *given.get(*axis)?))).collect())
 }
 
-/// The last project with these ratings; those it had on other axes stay.
-fn rated(learned: &mut Learned, ratings: &[(String, f64)]) -> Result<ProjectRecord, EngineError> {
+/// The last project with these ratings; those it had on other axes stay. None when that one was forgotten: they are not
+/// those of the project before it.
+fn rated(learned: &mut Learned, ratings: &[(String, f64)]) -> Result<Option<ProjectRecord>, EngineError> {
     if ratings.is_empty() {
         return Err(EngineError::invalid("summary and ratings are both missing"));
+    }
+    if learned.last_is_gone {
+        return Ok(None);
     }
     let Some(last) = learned.projects.last_mut() else {
         return Err(
@@ -353,5 +371,5 @@ fn rated(learned: &mut Learned, ratings: &[(String, f64)]) -> Result<ProjectReco
     last.ratings.extend(ratings.iter().cloned());
     let place = |axis: &str| AXES.iter().position(|known| *known == axis);
     last.ratings.sort_by_key(|(axis, _)| place(axis).unwrap_or(AXES.len()));
-    Ok(last.clone())
+    Ok(Some(last.clone()))
 }

@@ -25,7 +25,7 @@ const AGENT_SESSIONS: usize = 30;
 const MAX_PROBLEMS: usize = 200;
 
 /// The key of what a session's entry in a foreign file said beyond what a session holds. It goes with the session.
-fn foreign_session_key(key: &SessionKey) -> String {
+pub(crate) fn foreign_session_key(key: &SessionKey) -> String {
     session_aux_key(key, "foreign")
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn foreign_prefix(project: &ProjectId) -> String {
     format!("foreign-in:{project}\0")
 }
 
-fn foreign_work_key(project: &ProjectId, agent: &str) -> String {
+pub(crate) fn foreign_work_key(project: &ProjectId, agent: &str) -> String {
     format!("{}work\0{agent}", foreign_prefix(project))
 }
 

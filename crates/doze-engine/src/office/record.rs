@@ -59,12 +59,16 @@ impl Foreign {
 /// Reads the fields of an object and notes what has another form than it should.
 pub(super) struct Fields<'a> {
     object: &'a Object,
+    /// Nothing happened after this time.
+    now: Timestamp,
+    /// Some time lay ahead of that.
+    pub(super) is_ahead: bool,
     pub(super) notes: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(object: &'a Object) -> Self {
-        Self { object, notes: Vec::new() }
+    pub(super) fn of(object: &'a Object, now: Timestamp) -> Self {
+        Self { object, now, is_ahead: false, notes: Vec::new() }
     }
 
     fn given(&self, field: &str) -> Option<&'a Value> {
@@ -98,14 +102,20 @@ impl<'a> Fields<'a> {
         number.as_u64().or_else(|| self.note(field, "count"))
     }
 
-    /// A time as the program writes it: text, or milliseconds since 1970.
+    /// A time as the program writes it: text, or milliseconds since 1970. One that lies ahead was told by a wrong clock and
+    /// counts as of now: the newest comes first everywhere, and it would stay that for years.
     pub(super) fn time(&mut self, field: &str) -> Option<Timestamp> {
         let time = match self.given(field)? {
             Value::String(text) => text.parse().ok(),
             Value::Number(ms) => ms.as_f64().and_then(|ms| Timestamp::from_millisecond(ms as i64).ok()),
             _ => None,
         };
-        time.or_else(|| self.note(field, "time"))
+        let time = time.or_else(|| self.note(field, "time"))?;
+        if time > self.now {
+            self.is_ahead = true;
+            self.notes.push(format!("{field} lies ahead of the clock and counts as of now"));
+        }
+        Some(time.min(self.now))
     }
 
     fn flag(&mut self, field: &str) -> Option<bool> {
@@ -131,7 +141,8 @@ pub(super) struct GivenFact {
 }
 
 /// An agent's fact or a shared one; `None` without its text.
-pub(super) fn fact(fields: &mut Fields<'_>, now: Timestamp) -> Option<GivenFact> {
+pub(super) fn fact(fields: &mut Fields<'_>) -> Option<GivenFact> {
+    let now = fields.now;
     let created_at = fields.time("createdAt");
     let last_seen = fields.time("lastSeen").or(created_at).unwrap_or(now);
     Some(GivenFact {
@@ -202,7 +213,7 @@ pub(super) fn write_shared(memory: &Memory) -> Object {
 pub(super) fn summary(fields: &mut Fields<'_>) -> Option<(Option<Timestamp>, Summary)> {
     let at = fields.time("timestamp");
     let tokens = fields.object("tokens").map(|tokens| {
-        let mut inner = Fields::of(tokens);
+        let mut inner = Fields::of(tokens, fields.now);
         let tokens = Tokens {
             input: inner.count("input").unwrap_or_default(),
             output: inner.count("output").unwrap_or_default(),
@@ -249,7 +260,8 @@ pub(super) fn session_key(agent: &AgentRef, written: &Object) -> SessionKey {
 }
 
 /// The parts of a work state, into one whose names and place are given.
-pub(super) fn work(fields: &mut Fields<'_>, empty: WorkState, now: Timestamp) -> WorkState {
+pub(super) fn work(fields: &mut Fields<'_>, empty: WorkState) -> WorkState {
+    let now = fields.now;
     let updated = fields.time("updatedAt");
     let started = fields.time("startedAt");
     let status = match fields.text("status") {
@@ -299,11 +311,11 @@ pub(super) fn write_work(work: &WorkState) -> Object {
     written
 }
 
-pub(super) fn pattern(fields: &mut Fields<'_>, now: Timestamp) -> Option<ReviewPattern> {
+pub(super) fn pattern(fields: &mut Fields<'_>) -> Option<ReviewPattern> {
     Some(ReviewPattern {
         pattern: fields.text("pattern")?,
         count: fields.count("count").and_then(|count| count.try_into().ok()).unwrap_or(1),
-        last_seen: fields.time("lastSeen").unwrap_or(now),
+        last_seen: fields.time("lastSeen").unwrap_or(fields.now),
     })
 }
 
@@ -324,7 +336,7 @@ fn is_axis(name: &str) -> bool {
 /// Bytes of an axis' name.
 const MAX_AXIS: usize = 40;
 
-pub(super) fn project(fields: &mut Fields<'_>, now: Timestamp) -> Option<ProjectRecord> {
+pub(super) fn project(fields: &mut Fields<'_>) -> Option<ProjectRecord> {
     let given = fields.object("ratings").cloned().unwrap_or_default();
     let mut ratings: Vec<(String, f64)> = Vec::new();
     for (axis, rating) in given {
@@ -342,7 +354,7 @@ pub(super) fn project(fields: &mut Fields<'_>, now: Timestamp) -> Option<Project
     Some(ProjectRecord {
         summary: text::cut(&fields.text("summary")?, MAX_SUMMARY).to_owned(),
         tech: text::cut(&fields.text("tech").unwrap_or_default(), MAX_TECH).to_owned(),
-        completed_at: fields.time("completedAt").unwrap_or(now),
+        completed_at: fields.time("completedAt").unwrap_or(fields.now),
         review_passed: fields.flag("reviewPassed").unwrap_or_default(),
         ratings,
     })
@@ -408,9 +420,21 @@ mod tests {
     #[test]
     fn a_field_of_another_form_is_noted_and_the_rest_is_read() {
         let given = object(json!({"fact": "x", "reinforceCount": "two", "createdAt": "once", "lastSeen": 0}));
-        let mut fields = Fields::of(&given);
-        let read = fact(&mut fields, Timestamp::MAX).unwrap();
+        let mut fields = Fields::of(&given, Timestamp::MAX);
+        let read = fact(&mut fields).unwrap();
         assert_eq!((read.reinforce_count, read.created_at), (1, Timestamp::UNIX_EPOCH));
         assert_eq!(fields.notes, ["createdAt is no time", "reinforceCount is no count"]);
+    }
+
+    #[test]
+    fn a_time_that_lies_ahead_counts_as_of_now_and_is_told() {
+        let now = Timestamp::UNIX_EPOCH;
+        let given = object(
+            json!({"fact": "x", "createdAt": "1969-01-01T00:00:00Z", "lastSeen": "2031-01-01T00:00:00Z"}),
+        );
+        let mut fields = Fields::of(&given, now);
+        let read = fact(&mut fields).unwrap();
+        assert!(read.created_at < now && read.last_seen == now && fields.is_ahead);
+        assert_eq!(fields.notes, ["lastSeen lies ahead of the clock and counts as of now"]);
     }
 }

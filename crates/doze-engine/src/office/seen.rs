@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 use super::foreign_prefix;
 use crate::{EngineError, encoded};
 
+/// Entries of a file that are kept.
+const MAX_SEEN: usize = 20_000;
+
 /// Beginnings of the hashes of a file's entries.
 #[derive(Debug, Default)]
 pub(super) struct Seen(BTreeSet<String>);
@@ -34,7 +37,17 @@ impl Seen {
         self.0.insert(short(entry));
     }
 
-    /// Keeps it in place of what was read before.
+    /// With what was read just now: an entry that is in the file no more may come back into it. Of more than are kept
+    /// only what was read last.
+    pub(super) fn with(mut self, now: Self) -> Self {
+        if self.0.len() + now.0.len() > MAX_SEEN {
+            return now;
+        }
+        self.0.extend(now.0);
+        self
+    }
+
+    /// Keeps it in place of what was kept before.
     pub(super) fn put(
         &self,
         set: ChangeSet,

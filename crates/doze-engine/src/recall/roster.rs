@@ -1,7 +1,5 @@
 //! One line about what each agent of a project did last (S0.37).
 
-use std::collections::BTreeMap;
-
 use doze_core::model::{AgentId, OwnerId, Session};
 use doze_core::render::roster::{LastSession, RosterAgent, roster};
 use doze_store::SessionFilter;
@@ -13,9 +11,6 @@ use crate::{Engine, EngineError};
 
 /// Agents in one roster.
 const MAX_AGENTS: usize = 50;
-/// Sessions looked through for agents when none are named: so many at once, and pages of them.
-const SESSIONS: usize = 500;
-const MAX_PAGES: usize = 20;
 
 /// The roster, and what its lines are made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,30 +36,19 @@ impl Engine {
         let project = place.as_ref().map(Resolved::reads);
         let snapshot = self.store().snapshot()?;
         let filter = SessionFilter { project, ..Default::default() };
+        let named: Vec<AgentId> = match agents {
+            [] => snapshot.session_agents(owner, filter.project.as_ref().map(Option::as_ref))?,
+            named => named.iter().map(|agent| AgentId::new(safe_name(agent.as_str()))).collect(),
+        };
         let mut lines: Vec<RosterAgent> = Vec::new();
-        if agents.is_empty() {
-            let mut newest: BTreeMap<AgentId, Session> = BTreeMap::new();
-            let mut after = None;
-            for _ in 0..MAX_PAGES {
-                let page = snapshot.sessions(owner, &filter, after.as_ref(), SESSIONS)?;
-                for session in page.items {
-                    newest.entry(session.agent.id.clone()).or_insert(session);
-                }
-                after = page.next;
-                if after.is_none() {
-                    break;
-                }
-            }
-            lines
-                .extend(newest.into_values().map(|session| line(&session.agent.name.clone(), Some(session))));
-            lines.sort_by_key(|line| std::cmp::Reverse(line.last.as_ref().map(|last| last.at)));
-        }
-        for agent in agents {
-            let agent = AgentId::new(safe_name(agent.as_str()));
+        for agent in named {
             let filter = SessionFilter { agent: Some(agent.clone()), ..filter.clone() };
             let last = snapshot.sessions(owner, &filter, None, 1)?.items.into_iter().next();
             let name = last.as_ref().map_or_else(|| agent.to_string(), |session| session.agent.name.clone());
             lines.push(line(&name, last));
+        }
+        if agents.is_empty() {
+            lines.sort_by_key(|line| std::cmp::Reverse(line.last.as_ref().map(|last| last.at)));
         }
         let more = lines.len().saturating_sub(MAX_AGENTS);
         lines.truncate(MAX_AGENTS);

@@ -367,3 +367,70 @@ fn what_a_fellow_knew_and_knows_no_more_confirms_nothing() {
     let facts = found(4, "sam", "every page needs a test of its own.");
     assert_eq!((facts.added, facts.promoted), (1, 1), "kim's stands");
 }
+
+#[test]
+fn ratings_of_a_project_that_was_forgotten_are_nobody_elses() {
+    let kit = Kit::new();
+    let rate = |n: f64| kit.engine.office_project(&kit.owner, &project("", &[("visual", n)])).unwrap().0;
+    kit.engine.office_project(&kit.owner, &project("Snake game", &[("visual", 5.0)])).unwrap();
+    kit.engine.office_project(&kit.owner, &project("Tetris", &[])).unwrap();
+    assert_eq!(kit.engine.forget_learned(&kit.owner, "tetris").unwrap(), 1);
+    assert_eq!(rate(1.0), None, "it was for the one that is gone");
+    let again = kit.engine.office_project(&kit.owner, &project("Tetris", &[("visual", 1.0)])).unwrap().0;
+    assert_eq!((again, rate(1.0)), (None, None));
+    let learned = kit.engine.learned(&kit.owner).unwrap();
+    assert_eq!((learned.projects.len(), learned.projects[0].ratings[0].1), (1, 5.0));
+    kit.engine.office_project(&kit.owner, &project("Pong", &[])).unwrap();
+    assert_eq!(rate(2.0).unwrap().summary, "Pong");
+}
+
+#[test]
+fn what_was_cut_when_it_was_kept_is_forgotten_by_its_whole_text() {
+    let kit = Kit::new();
+    let (game, tech) = ("a very long summary ".repeat(30), "Very Long Technology ".repeat(10));
+    kit.engine.office_project(&kit.owner, &project(&game, &[])).unwrap();
+    kit.engine.office_plan(&kit.owner, &format!("TECH: {tech}")).unwrap();
+    for text in [&game, &tech] {
+        assert_eq!(kit.engine.forget_learned(&kit.owner, text).unwrap(), 1, "{text}");
+    }
+    assert_eq!(kit.engine.office_project(&kit.owner, &project(&game, &[])).unwrap().0, None);
+    assert_eq!(kit.engine.office_plan(&kit.owner, &format!("TECH: {tech}")).unwrap().left_out, 1);
+    assert!(kit.engine.learned(&kit.owner).unwrap().is_empty());
+}
+
+#[test]
+fn one_agents_word_does_not_take_the_place_of_the_persons_and_another_sessions_does() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let in_force =
+        || -> Vec<String> { context(&kit, &cwd, "alex").facts.into_iter().map(|fact| fact.body).collect() };
+    let waits = || {
+        let list = ListRequest {
+            reader: reader(&cwd, "alex"),
+            status: doze_engine::StatusFilter::Only(doze_core::model::Status::Proposed),
+            limit: 9,
+            ..Default::default()
+        };
+        kit.engine.memories(&kit.owner, &list).unwrap().items.len()
+    };
+    kit.commit(turn("s1", "alex", &cwd, vec![prompt(1, "Remember: the parcel API listens on port 3000.")]));
+    let other = "Note: the parcel API listens on port 4000.";
+    let done = kit.commit(turn("s2", "alex", &cwd, vec![answer(2, other)]));
+    assert!(done.facts.added == 0 && in_force()[0].contains("3000") && waits() == 1, "{:?}", in_force());
+    kit.commit(turn("s2", "alex", &cwd, vec![answer(3, &format!("{other} Really."))]));
+    assert!(in_force()[0].contains("3000") && waits() == 1, "the same session is no second one");
+    // The person says it again, and what stood against it has lost.
+    kit.commit(turn("s3", "alex", &cwd, vec![prompt(4, "Remember: the parcel API listens on port 3000!")]));
+    assert_eq!(waits(), 0);
+    kit.commit(turn("s4", "alex", &cwd, vec![answer(5, &format!("{other} Again."))]));
+    assert!(in_force()[0].contains("3000") && waits() == 1);
+    kit.commit(turn("s5", "alex", &cwd, vec![answer(6, &format!("{other} Seen it."))]));
+    assert!(in_force().len() == 1 && in_force()[0].contains("4000") && waits() == 0, "{:?}", in_force());
+    // What an agent said is replaced by what it says next, and the person's word counts at once.
+    kit.commit(turn("s6", "sam", &cwd, vec![answer(7, "Note: the ledger API listens on port 5000.")]));
+    kit.commit(turn("s7", "sam", &cwd, vec![answer(8, "Note: the ledger API listens on port 6000.")]));
+    let of_sam = |kit: &Kit| context(kit, &cwd, "sam").facts.into_iter().map(|f| f.body).collect::<Vec<_>>();
+    assert!(of_sam(&kit).len() == 1 && of_sam(&kit)[0].contains("6000"), "{:?}", of_sam(&kit));
+    kit.commit(turn("s8", "sam", &cwd, vec![prompt(9, "Remember: the ledger API listens on port 7000.")]));
+    assert!(of_sam(&kit).len() == 1 && of_sam(&kit)[0].contains("7000"), "{:?}", of_sam(&kit));
+}

@@ -13,6 +13,13 @@ use serde_json::{Value, json};
 
 use crate::kit::{Kit, agent, answer, prompt, reader, turn};
 
+/// A kit whose clock goes behind everything that the folders tell.
+fn later() -> Kit {
+    let kit = Kit::new();
+    kit.pass(jiff::SignedDuration::from_hours(24 * 30));
+    kit
+}
+
 /// A folder with these files.
 fn tree(kit: &Kit, name: &str, files: &[(&str, Value)]) -> PathBuf {
     let root = kit.path(name);
@@ -148,7 +155,7 @@ fn files(root: &Path) -> BTreeMap<String, Value> {
 
 #[test]
 fn a_folder_comes_out_as_it_went_in_and_is_not_touched() {
-    let kit = Kit::new();
+    let kit = later();
     let cwd = kit.project("shop");
     let root = tree(&kit, "old/memory", &a_week());
     let before: Vec<_> = files(&root).into_iter().collect();
@@ -214,7 +221,7 @@ fn what_was_read_is_told_as_if_it_had_been_learned_here() {
 
 #[test]
 fn damaged_and_partial_files_give_what_they_have_and_name_the_rest() {
-    let kit = Kit::new();
+    let kit = later();
     let cwd = kit.project("shop");
     let long = "x".repeat(8_001);
     let root = tree(
@@ -336,7 +343,7 @@ fn secrets_are_taken_out_and_counted_and_the_rest_comes_back() {
 
 #[test]
 fn what_was_forgotten_does_not_come_back_with_its_folder() {
-    let kit = Kit::new();
+    let kit = later();
     let cwd = kit.project("shop");
     let root = tree(&kit, "old", &a_week());
     import(&kit, &root, &cwd).unwrap();
@@ -353,7 +360,9 @@ fn what_was_forgotten_does_not_come_back_with_its_folder() {
     let sessions =
         SessionListRequest { reader: reader(&cwd, "alex-2"), office: true, limit: 30, ..Default::default() };
     let newest = kit.engine.sessions(&kit.owner, &sessions).unwrap().items.remove(0).key.session;
-    kit.engine.forget(&kit.owner, &Forget::Session { session: newest, memories: false }, true).unwrap();
+    kit.engine
+        .forget(&kit.owner, &Forget::Session { session: newest.into(), memories: false }, true)
+        .unwrap();
     kit.engine.forget_learned(&kit.owner, "missing error handling").unwrap();
     let again = import(&kit, &root, &cwd).unwrap();
     assert_eq!((again.added, again.known, again.left_out), (0, 11, 3), "{again:?}");
@@ -414,7 +423,7 @@ fn what_is_learned_here_is_written_as_the_program_reads_it() {
 
 #[test]
 fn what_is_too_much_is_kept_and_not_recalled_and_the_caps_hold() {
-    let kit = Kit::new();
+    let kit = later();
     let cwd = kit.project("shop");
     let facts: Vec<Value> = (0..60)
         .map(|n| {
@@ -510,4 +519,144 @@ fn links_and_pipes_in_a_folder_are_not_followed() {
         ..Default::default()
     };
     assert!(kit.engine.memories(&kit.owner, &list).unwrap().items.is_empty());
+}
+
+#[test]
+fn what_lies_ahead_of_the_clock_counts_as_of_now_once() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let game =
+        json!({"summary": "Snake game", "tech": "js", "completedAt": "2031-01-01T00:00:00Z", "ratings": {}});
+    let running = json!({"startedAt": "2031-01-01T00:00:00Z", "updatedAt": "2031-01-01T00:00:00Z",
+                         "status": "running", "taskPrompt": "a task of the future", "summary": "x"});
+    let root = tree(
+        &kit,
+        "ahead",
+        &[
+            (
+                "sessions/f.json",
+                json!({"history": [summary("2031-01-01T00:00:00Z", "a run of a wrong clock")]}),
+            ),
+            ("agents/f.json", json!({"agentId": "f", "facts": []})),
+            ("work-state/f.json", running),
+            ("memory.json", json!({"projectHistory": [game]})),
+        ],
+    );
+    let first = import(&kit, &root, &cwd).unwrap();
+    assert_eq!((first.added, first.damaged), (3, 4), "{first:?}");
+    let told = "sessions/f.json: history[0]: timestamp lies ahead of the clock and counts as of now";
+    assert!(first.problems.iter().any(|problem| problem == told), "{first:?}");
+    kit.pass(jiff::SignedDuration::from_mins(5));
+    let again = import(&kit, &root, &cwd).unwrap();
+    assert_eq!((again.added, again.known), (0, first.read), "{again:?}");
+    kit.commit(turn("now", "f", &cwd, vec![prompt(1, "go on"), answer(2, "SUMMARY: today's run is done")]));
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["f".into()]).unwrap();
+    assert!(roster.told.text.contains("a run of a wrong clock"), "it was imported after that: {roster:?}");
+    let mut now = turn("later", "f", &cwd, vec![answer(3, "SUMMARY: tomorrow's run is done")]);
+    now.events[0].at = None;
+    kit.commit(now);
+    let roster = kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &["f".into()]).unwrap();
+    assert!(roster.told.text.contains("tomorrow's run"), "{roster:?}");
+}
+
+#[test]
+fn of_a_file_with_too_many_facts_a_thousand_are_kept_and_the_rest_is_told() {
+    let kit = later();
+    let cwd = kit.project("shop");
+    let facts: Vec<Value> = (0..1_500)
+        .map(|n| {
+            fact("x", "lesson_learned", &format!("case {n} is about thing number {}", n * 7), 1 + n / 1_490)
+        })
+        .collect();
+    let root = tree(
+        &kit,
+        "many",
+        &[
+            ("agents/a.json", json!({"agentId": "a", "facts": facts})),
+            ("sessions/a.json", json!({"history": []})),
+        ],
+    );
+    let list = ListRequest {
+        reader: reader(&cwd, "a"),
+        limit: 500,
+        status: StatusFilter::All,
+        ..Default::default()
+    };
+    let kept = || {
+        let (mut count, mut request) = (0, list.clone());
+        loop {
+            let page = kit.engine.memories(&kit.owner, &request).unwrap();
+            count += page.items.len();
+            request.cursor = page.next;
+            if request.cursor.is_none() {
+                return count;
+            }
+        }
+    };
+    for (added, known) in [(1_000, 0), (0, 1_000)] {
+        let done = import(&kit, &root, &cwd).unwrap();
+        assert_eq!((done.added, done.known, done.left_out, kept()), (added, known, 500, 1_000));
+        let reason = "agents/a.json: 500 facts beyond 1000 were left out, the least reinforced";
+        assert!(done.problems.iter().any(|problem| problem == reason), "{done:?}");
+    }
+    // The best of them are in, and what is kept beside the fifty is in nobody's way.
+    let done =
+        kit.commit(turn("s", "a", &cwd, vec![answer(1, "Note: case 1499 is about thing number 10493.")]));
+    assert_eq!((done.facts.added, done.facts.reinforced), (0, 1));
+}
+
+#[test]
+fn an_entry_that_comes_back_into_its_file_is_known_though_it_was_gone_for_a_while() {
+    let kit = later();
+    let cwd = kit.project("shop");
+    let write = |facts: &[&str]| {
+        let facts: Vec<Value> = facts.iter().map(|text| fact("x", "lesson_learned", text, 1)).collect();
+        let files =
+            [("agents/a.json", json!({"agentId": "a", "facts": facts})), ("sessions/a.json", json!({}))];
+        tree(&kit, "office", &files)
+    };
+    let both = ["Seeds run after the migrations", "The broker needs QUARTZ_PORT exported"];
+    import(&kit, &write(&both), &cwd).unwrap();
+    let list = ListRequest { reader: reader(&cwd, "a"), limit: 9, ..Default::default() };
+    let known = kit.engine.memories(&kit.owner, &list).unwrap().items;
+    let seeds = known.iter().find(|memory| memory.body.contains("Seeds")).unwrap();
+    let edit = doze_engine::EditRequest { body: Some("Seeds are gone".to_owned()), ..Default::default() };
+    kit.engine.edit(&kit.owner, &seeds.id, &edit, true).unwrap();
+    import(&kit, &write(&both[1..]), &cwd).unwrap();
+    let again = import(&kit, &write(&both), &cwd).unwrap();
+    assert_eq!((again.added, again.known), (0, 2), "{again:?}");
+    // What is in force counts, not a former version of the same words.
+    let facts = [fact("x", "lesson_learned", both[1], 9)];
+    let files = [("agents/a.json", json!({"agentId": "a", "facts": facts})), ("sessions/a.json", json!({}))];
+    let broker = known.iter().find(|memory| memory.body == both[1]).unwrap();
+    kit.engine.feedback(&kit.owner, &broker.id, doze_engine::Verdict::Stale, true).unwrap();
+    kit.commit(turn("s", "a", &cwd, vec![answer(1, &format!("Important: {}.", both[1]))]));
+    import(&kit, &tree(&kit, "office", &files), &cwd).unwrap();
+    let active = kit.engine.memories(&kit.owner, &list).unwrap().items;
+    let broker = active.iter().find(|memory| memory.body.contains("QUARTZ_PORT")).unwrap();
+    assert_eq!(broker.reinforce_count, 9, "{active:?}");
+}
+
+#[test]
+fn the_work_states_that_an_export_has_no_place_for_are_told() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for session in ["S1", "S2", "S3"] {
+        let work = WorkRequest {
+            agent: Some(agent("w")),
+            reader: reader(&cwd, "w"),
+            session: Some(session.to_owned()),
+            task_prompt: Some(format!("task {session}")),
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &work).unwrap();
+        kit.pass(jiff::SignedDuration::from_secs(1));
+    }
+    let done = export(&kit, &kit.path("out"), &cwd).unwrap();
+    assert_eq!((done.records, done.left_out), (1, 2));
+    assert_eq!(
+        done.problems,
+        ["work-state of w: 2 older work states left out, the file of an agent holds one: S2, S1"]
+    );
+    assert_eq!(files(&kit.path("out"))["work-state/w.json"]["taskPrompt"], "task S3");
 }

@@ -10,7 +10,8 @@ use super::Snapshot;
 use crate::envelope::{unseal_json, unseal_record};
 use crate::error::ReadError;
 use crate::stored::{
-    StoredEvent, StoredPlace, agent_facet, agent_in_project_facet, countdown, counted, project_facet,
+    AGENT_FACETS, AGENT_IN_PROJECT_FACETS, StoredEvent, StoredPlace, agent_facet, agent_in_project_facet,
+    countdown, counted, project_facet,
 };
 use crate::tables::{EVENTS, FINGERPRINTS, SESSION_TIMES, SESSIONS};
 
@@ -119,6 +120,39 @@ impl Snapshot {
             ControlFlow::Continue(())
         })?;
         Ok(sessions)
+    }
+
+    /// The agents that have sessions in a project (`Some(None)`: in none) or anywhere, each once. It costs what they are,
+    /// not how many sessions they have.
+    pub fn session_agents(
+        &self,
+        owner: &OwnerId,
+        project: Option<Option<&ProjectId>>,
+    ) -> Result<Vec<AgentId>, ReadError> {
+        let mut agents: Vec<AgentId> = Vec::new();
+        let prefix = project.map_or(AGENT_FACETS, |_| AGENT_IN_PROJECT_FACETS);
+        let mut from = prefix.to_owned();
+        loop {
+            let mut found: Option<String> = None;
+            let read = |(o, facet, ..): (&str, &str, u64, &str, &str), ()| {
+                if o != owner.as_str() || !facet.starts_with(prefix) {
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(facet.to_owned())
+            };
+            self.scan(SESSION_TIMES, (owner.as_str(), from.as_str(), 0, "", ""), read, |facet| {
+                found = Some(facet);
+                ControlFlow::Break(())
+            })?;
+            let Some(facet) = found else { return Ok(agents) };
+            let name = &facet[prefix.len()..];
+            let (agent, place) = name.split_once('\0').unwrap_or((name, ""));
+            if project.is_none_or(|project| project.map_or("", ProjectId::as_str) == place) {
+                agents.push(AgentId::new(agent));
+            }
+            // The least text behind it.
+            from = facet + "\0";
+        }
     }
 
     /// Sessions, the one with the newest last event first, those of one microsecond by name.

@@ -16,7 +16,8 @@ pub(crate) use memory::MemoryFacts;
 pub(crate) use place::StoredPlace;
 pub(crate) use project::{aliases, remove_alias};
 pub(crate) use session::{
-    SessionFacts, agent_facet, agent_in_project_facet, countdown, counted, facets, project_facet,
+    AGENT_FACETS, AGENT_IN_PROJECT_FACETS, SessionFacts, agent_facet, agent_in_project_facet, countdown,
+    counted, facets, project_facet,
 };
 
 use std::fmt;

@@ -106,6 +106,11 @@ struct AgentFacts {
 }
 
 impl SessionFacts {
+    /// Whether it is of this agent in this project.
+    pub(crate) fn is_of(&self, agent: &str, project: &str) -> bool {
+        self.agent.id == agent && self.project.as_deref().unwrap_or_default() == project
+    }
+
     /// Its index entries, see [`facets`].
     pub(crate) fn entries(&self) -> ([String; 4], u64) {
         (facets(self.project.as_deref(), &self.agent.id), countdown(self.last_event_at.0))
@@ -123,14 +128,18 @@ pub(crate) fn project_facet(project: &str) -> String {
     format!("project\0{project}")
 }
 
+/// How the lists of the agents begin, and those of agents in projects: the agent, then a zero and the project.
+pub(crate) const AGENT_FACETS: &str = "agent\0";
+pub(crate) const AGENT_IN_PROJECT_FACETS: &str = "both\0";
+
 /// The list of an agent's sessions.
 pub(crate) fn agent_facet(agent: &str) -> String {
-    format!("agent\0{agent}")
+    format!("{AGENT_FACETS}{agent}")
 }
 
 /// The list of an agent's sessions in one project.
 pub(crate) fn agent_in_project_facet(agent: &str, project: &str) -> String {
-    format!("both\0{agent}\0{project}")
+    format!("{AGENT_IN_PROJECT_FACETS}{agent}\0{project}")
 }
 
 /// A number that falls as time goes on (microseconds), so that a forward scan gives the newest first.

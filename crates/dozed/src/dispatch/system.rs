@@ -124,6 +124,7 @@ impl Dispatch {
             path: params.path,
             files: done.files,
             records: done.records,
+            left_out: done.left_out,
             problems: done.problems,
         })
     }
