@@ -139,6 +139,12 @@ impl Parts {
         &self.word_hashes
     }
 
+    /// What the words mean, inflections and synonyms made alike, as hashes in order: without the words that only carry a
+    /// sentence.
+    pub fn meaning_hashes(&self) -> &[u64] {
+        self.wording.content()
+    }
+
     /// S0.28: whether the two have more than [`SAME_ABOVE`] of their words in common.
     pub fn has_words_of(&self, other: &Self) -> bool {
         is_alike(&self.word_hashes, &other.word_hashes)

@@ -47,7 +47,7 @@ pub use asking::{Extractors, Usage, Who};
 pub use clock::{Environment, FixedEnvironment, SystemEnvironment};
 pub use commit::{
     AppendAnswer, CommitAnswer, CommitRequest, EventCounts, FactCounts, Preview, SessionListRequest,
-    TranscriptRef,
+    SessionName, TranscriptRef,
 };
 pub use doze_dream::schedule::{Machine, Verdict as DreamVerdict};
 pub use doze_dream::{Cron, CronError};
@@ -287,17 +287,26 @@ impl Engine {
     fn decide<T>(
         &self,
         busy: &str,
-        mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
+        decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
     ) -> Result<T, EngineError> {
+        self.decide_at(busy, decide).map(|(_, answer)| answer)
+    }
+
+    /// The same, with the number of the change, or of the last one when nothing was to be written.
+    fn decide_at<T>(
+        &self,
+        busy: &str,
+        mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
+    ) -> Result<(u64, T), EngineError> {
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let (set, answer) = decide(&snapshot)?;
             drop(snapshot);
             if set.changes.is_empty() {
-                return Ok(answer);
+                return Ok((self.store().seq(), answer));
             }
             match self.store().apply(set) {
-                Ok(_) => return Ok(answer),
+                Ok(applied) => return Ok((applied.seq, answer)),
                 Err(ApplyError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -266,6 +266,34 @@ pub(crate) fn moved_tasks(
     Ok(set)
 }
 
+/// Adds the tasks of a project as `take_out` leaves their texts, which answers how many sentences it took out of one.
+pub(crate) fn without_words(
+    snapshot: &Snapshot,
+    mut set: ChangeSet,
+    project: &ProjectId,
+    take_out: &dyn Fn(&str) -> Option<(String, u64)>,
+) -> Result<(ChangeSet, u64), EngineError> {
+    let mut taken = 0;
+    for (key, bytes) in snapshot.aux_scan(&set.owner, Family::Task, &task_key(Some(project), ""))? {
+        let Some(mut task) = StoredTask::read(&bytes) else { continue };
+        let before = taken;
+        for text in [&mut task.title, &mut task.spec] {
+            if let Some((left, count)) = take_out(text) {
+                *text = left;
+                taken += count;
+            }
+        }
+        if taken > before {
+            set = set.expect_seen(snapshot, Subject::Aux(Family::Task, key.clone()))?.put_aux(
+                Family::Task,
+                key,
+                StoredTask::from(&task).to_bytes()?,
+            );
+        }
+    }
+    Ok((set, taken))
+}
+
 /// The key of a task; without an id the beginning of all keys of the project.
 pub(crate) fn task_key(project: Option<&ProjectId>, id: &str) -> String {
     format!("{}\0{id}", project.map_or("", ProjectId::as_str))

@@ -5,6 +5,7 @@ use doze_core::{redact, text};
 use doze_store::{ApplyError, ChangeSet, Subject};
 use jiff::Timestamp;
 
+use crate::commit::{is_work_of, own_name};
 use crate::names::{
     MAX_NAME_BYTES, check_agent, check_chars, check_count, check_name, check_path, safe_agent, safe_name,
 };
@@ -85,6 +86,13 @@ impl Engine {
         };
         let skipped = self.silence_told(owner, place.as_ref().and_then(|place| place.project.as_ref()))?;
         let project = place.as_ref().and_then(Resolved::id).cloned();
+        let session = match (&request.session, &place) {
+            (Some(name), Some(place)) => {
+                Some(own_name(&self.store().snapshot()?, owner, name.clone(), &agent, place)?)
+            }
+            (name, _) => name.clone(),
+        };
+        let request = &WorkRequest { session, ..request.clone() };
         let subject = Subject::Work(agent.id.clone(), project.clone(), request.session.clone());
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
@@ -158,7 +166,7 @@ impl Engine {
 /// Tells the work states of a session, or of any when none is named.
 fn is_of(session: Option<&str>) -> impl Fn(&WorkState) -> bool {
     let session = session.map(safe_name);
-    move |work| session.as_ref().is_none_or(|session| work.session.as_ref() == Some(session))
+    move |work| session.as_ref().is_none_or(|session| is_work_of(work, session))
 }
 
 /// Whether every part is within its bound.

@@ -350,9 +350,19 @@ pub struct ForgetParams {
     /// One memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// A session.
+    /// A session: its id as a list shows it, at least six characters of its beginning, or what its agent calls it. Several
+    /// that fit are an error that lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// With `session`: its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// With `session`: the harness of its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<String>,
+    /// With `session`: its project, by id, name or path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_project: Option<String>,
     /// A project, by id, name or path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
@@ -375,8 +385,10 @@ pub struct ForgetAnswer {
     pub memories: u64,
     /// Sessions that are gone.
     pub sessions: u64,
-    /// Events that are gone or blanked.
+    /// Events that are gone with their sessions.
     pub events: u64,
+    /// Sentences elsewhere that said it and are blanked: in events, summaries, tasks and work states.
+    pub lines: u64,
 }
 
 /// A line a memory came from.

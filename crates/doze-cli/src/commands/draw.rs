@@ -480,7 +480,12 @@ pub(super) fn promoted(screen: &mut Screen<'_>, answer: &PromoteAnswer) -> io::R
 }
 
 pub(super) fn forgotten(screen: &mut Screen<'_>, answer: ForgetAnswer) -> io::Result<Exit> {
-    let gone = [(answer.memories, "memory"), (answer.sessions, "session"), (answer.events, "event")];
+    let gone = [
+        (answer.memories, "memory"),
+        (answer.sessions, "session"),
+        (answer.events, "event"),
+        (answer.lines, "sentence that said it elsewhere"),
+    ];
     let parts: Vec<String> =
         gone.iter().filter(|(number, _)| *number > 0).map(|(number, thing)| count(*number, thing)).collect();
     let is_empty = parts.is_empty();

@@ -90,7 +90,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("review", &["doze review", "doze review ID --accept"]),
     ("feedback", &["doze feedback ID helpful", "doze feedback ID wrong"]),
     ("promote", &["doze promote ID --to CLAUDE.md", "doze promote ID --to web/AGENTS.md"]),
-    ("forget", &["doze forget ID", "doze forget --session SESSION --memories", "doze forget --project shop"]),
+    (
+        "forget",
+        &[
+            "doze forget ID",
+            "doze forget --session SESSION --memories",
+            "doze forget --session 1 --agent alex",
+            "doze forget --project shop",
+        ],
+    ),
     ("reinstate", &["doze reinstate ID"]),
     ("why", &["doze why ID"]),
     ("dream", &["doze dream --dry-run", "doze dream", "doze dream show"]),

@@ -398,6 +398,15 @@ pub(crate) struct ForgetArgs {
     /// The events and the summary of one session, by its name or at least six characters of its beginning
     #[arg(long)]
     session: Option<String>,
+    /// With --session: that of this agent
+    #[arg(long, requires = "session")]
+    agent: Option<String>,
+    /// With --session: that of an agent of this program
+    #[arg(long, requires = "session")]
+    harness: Option<String>,
+    /// With --session: that of this project
+    #[arg(long, requires = "session")]
+    in_project: Option<String>,
     /// Everything of this project
     #[arg(long)]
     project: Option<String>,
@@ -434,6 +443,9 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
     let params = json!({
         "id": args.id,
         "session": args.session,
+        "agent": args.agent,
+        "harness": args.harness,
+        "in_project": args.in_project,
         "project": args.project,
         "all": args.all,
         "memories": args.memories,

@@ -67,6 +67,11 @@ impl Wording {
         self.words.iter().filter(move |word| !is_function_word(word) && !is_frame(word)).cloned()
     }
 
+    /// The words that carry meaning, as hashes in order.
+    pub(super) fn content(&self) -> &[u64] {
+        &self.content
+    }
+
     /// Whether one could contradict the other by a single word.
     pub(super) fn may_oppose(&self, other: &Self) -> bool {
         self.has_rivals && other.has_rivals

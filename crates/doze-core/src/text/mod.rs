@@ -1,6 +1,7 @@
 //! Text as it may leave doze: cleaned, cut, escaped, split into sentences and into comparable words.
 
 mod prose;
+mod said;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -11,6 +12,7 @@ use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 pub use prose::{bare_line, join_wrapped, prose_lines, sentences};
+pub use said::{Statements, is_telling};
 pub(crate) use words::is_unspaced;
 pub use words::{jaccard, normalise_words, width};
 

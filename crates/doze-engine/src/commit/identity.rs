@@ -3,7 +3,7 @@
 //! An orchestrator names the sessions of its agents as it likes: `1` of one agent is not `1` of another, nor that of the
 //! same agent in another project. A harness makes ids that nobody else has, so its session stays one wherever it moves.
 
-use doze_core::model::{AgentId, AgentRef, OwnerId, ProjectId, Session, SessionKey, hex};
+use doze_core::model::{AgentId, AgentRef, OwnerId, ProjectId, Session, SessionKey, WorkState, hex};
 use doze_store::{ReadError, Snapshot};
 use sha2::{Digest, Sha256};
 
@@ -12,11 +12,11 @@ use crate::names::MAX_NAME_BYTES;
 use crate::project::Resolved;
 
 /// Stands between a session's name and what tells it from others of that name.
-const MARK: char = '~';
+pub(super) const MARK: char = '~';
 /// Hexadecimal digits behind the mark.
 const DIGITS: usize = 12;
 /// Sessions of one name that are looked through.
-const MOST_OF_A_NAME: usize = 1_000;
+pub(super) const MOST_OF_A_NAME: usize = 1_000;
 
 /// The key of the session that an agent calls so in a place: the name as it is, unless another agent, or the same one in
 /// another project, called a session so before; then the name with a mark of agent and project behind it.
@@ -53,6 +53,37 @@ pub(crate) fn names_of(key: &str) -> impl Iterator<Item = &str> {
         !given.is_empty() && mark.len() == DIGITS && mark.bytes().all(|b| b.is_ascii_hexdigit())
     });
     [Some(key), given.map(|(given, _)| given)].into_iter().flatten()
+}
+
+/// What an agent calls the session that it names: a list shows it with its mark.
+pub(crate) fn own_name(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    name: String,
+    agent: &AgentRef,
+    place: &Resolved,
+) -> Result<String, ReadError> {
+    let Some(given) = names_of(&name).nth(1) else { return Ok(name) };
+    // A name may look like another one with a mark.
+    let is_shown = key_of(snapshot, owner, given, agent, place)?.session == name;
+    Ok(if is_shown { given.to_owned() } else { name })
+}
+
+/// Whether a work state is of the session with this name, as its agent calls it or as a list shows it.
+pub(crate) fn is_work_of(work: &WorkState, name: &str) -> bool {
+    work.session.as_deref().is_some_and(|own| {
+        own == name
+            || (name.contains(MARK) && marked(own, &work.agent, work.project.as_ref()).session == name)
+    })
+}
+
+/// Whether a work state is of a session. Its agent may be a helper of the harness whose session it is.
+pub(crate) fn is_work_in(work: &WorkState, session: &Session) -> bool {
+    let key = &session.key;
+    let is_its_agents = (&work.agent.id, &work.project) == (&session.agent.id, &session.project);
+    let is_its_harness = work.agent.harness == key.harness && is_of_harness(&work.agent.id, &key.harness);
+    let is_named = work.session.as_deref() == Some(key.session.as_str()) || is_work_of(work, &key.session);
+    is_named && (is_its_agents || (is_its_harness && is_of_harness(&session.agent.id, &key.harness)))
 }
 
 /// The sessions that an agent calls so, in a place or anywhere, the newest first.
@@ -100,22 +131,36 @@ fn is_place_of(session: &Session, place: &Resolved) -> bool {
 
 /// The ids of projects that were merged into a place's.
 fn former(place: &Resolved) -> impl Iterator<Item = ProjectId> {
-    let aliases = place.project.iter().flat_map(|project| &project.aliases);
-    aliases.filter_map(|alias| alias.strip_prefix("was:")).map(ProjectId::from)
+    place.project.iter().flat_map(|project| former_ids(&project.aliases))
+}
+
+/// The same, of a project's aliases.
+pub(crate) fn former_ids(aliases: &[String]) -> impl Iterator<Item = ProjectId> {
+    aliases.iter().filter_map(|alias| alias.strip_prefix("was:")).map(ProjectId::from)
 }
 
 pub(crate) fn marked(name: &str, agent: &AgentRef, project: Option<&ProjectId>) -> SessionKey {
+    SessionKey::new(with_mark(name, &agent.id, project), agent.harness.clone())
+}
+
+/// What an agent calls the session that is kept under a name, in a project.
+pub(crate) fn given_name<'n>(kept: &'n str, agent: &AgentId, project: Option<&ProjectId>) -> &'n str {
+    let given = names_of(kept).nth(1);
+    given.filter(|given| with_mark(given, agent, project) == kept).unwrap_or(kept)
+}
+
+fn with_mark(name: &str, agent: &AgentId, project: Option<&ProjectId>) -> String {
     let mut hash = Sha256::new();
-    for part in [agent.id.as_str(), project.map_or("", ProjectId::as_str), name] {
+    for part in [agent.as_str(), project.map_or("", ProjectId::as_str), name] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
     let mark = hex(&hash.finalize()[..DIGITS / 2]);
-    SessionKey::new(format!("{}{MARK}{mark}", stem(name)), agent.harness.clone())
+    format!("{}{MARK}{mark}", stem(name))
 }
 
 /// As much of a name as leaves room for a mark.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_NAME_BYTES - DIGITS - MARK.len_utf8())]
 }
 

@@ -43,42 +43,48 @@ impl Work<'_> {
     pub(super) fn keep(
         &self,
         commit_id: &str,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Option<ChangeSet>, CommitAnswer), EngineError>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, CommitAnswer), EngineError>,
     ) -> Result<CommitAnswer, EngineError> {
         let (engine, owner) = (self.engine, self.owner);
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = engine.store().snapshot()?;
             self.learned.take();
             let (set, mut answer) = decide(&snapshot)?;
-            let Some(set) = set else { return Ok(answer) };
+            if set.changes.is_empty() {
+                return Ok(answer);
+            }
             let Learned { space, finds, shown } = self.learned.take();
             let receipt = Some((receipt_key(&self.key(&snapshot)?, commit_id), Receipt::of(&answer)));
             let mut finds = Finds { agent: self.request.agent.id.clone(), found: finds, shown, receipt };
             let project = self.place.id().filter(|_| !finds.found.is_empty());
-            let due = match project {
+            let (due, rest) = match project {
                 Some(project) => engine.due(&snapshot, owner, project, &finds)?,
-                None => Vec::new(),
+                None => Default::default(),
             };
             drop(snapshot);
-            let (seq, promoted, is_alone) = match project.filter(|_| !due.is_empty()) {
+            let (seq, mut promoted, is_alone) = match project.filter(|_| !due.is_empty()) {
                 Some(project) => {
-                    finds.found = due;
-                    match engine.keep_and_share(owner, project, finds, set)? {
+                    let due = Finds { found: due, ..finds.clone() };
+                    match engine.keep_and_share(owner, project, due, set)? {
                         Some(kept) => kept,
                         None => continue,
                     }
                 }
-                None => {
-                    let seq = match engine.store().apply(set) {
-                        Ok(applied) => applied.seq,
-                        Err(ApplyError::Conflict { .. }) => continue,
-                        Err(error) => return Err(error.into()),
-                    };
-                    // The commit itself is kept by now; what is not shared is shared when it is seen again.
-                    let shared = project.map_or(0, |project| engine.share_later(owner, project, finds));
-                    (seq, shared, true)
-                }
+                None => match engine.store().apply(set) {
+                    Ok(applied) => (applied.seq, 0, true),
+                    Err(ApplyError::Conflict { .. }) => continue,
+                    Err(error) => return Err(error.into()),
+                },
             };
+            if let Some(project) = project.filter(|_| !rest.is_empty()) {
+                // A fellow may have found it at that moment. The commit itself is kept by now; what is not shared is
+                // shared when it is seen again.
+                finds.found = rest;
+                if let Some((_, receipt)) = &mut finds.receipt {
+                    receipt.facts[2] += promoted;
+                }
+                promoted += engine.share_later(owner, project, finds);
+            }
             if let Some((scope, facts)) = space.filter(|_| is_alone) {
                 engine.inner.known_facts.keep((owner.clone(), scope), seq, Arc::new(facts));
             }
@@ -121,18 +127,19 @@ impl Work<'_> {
 
     /// A run may say to the word what it said before: that is kept already, but the run has ended all the same. A commit
     /// with an id of its own may be an old copy out of a spool, which says nothing of the run that is on now.
-    pub(super) fn repeated(&self, snapshot: &Snapshot) -> Result<Option<ChangeSet>, EngineError> {
+    pub(super) fn repeated(&self, snapshot: &Snapshot) -> Result<ChangeSet, EngineError> {
+        let nothing = ChangeSet::new(self.owner.clone());
         if self.request.commit_id.is_some() {
-            return Ok(None);
+            return Ok(nothing);
         }
         let agent = &self.request.agent.id;
         for session in [Some(self.request.session.as_str()), None] {
             if snapshot.work(self.owner, agent, self.place.id(), session)?.is_some() {
                 let outcome = self.outcome(snapshot.session(self.owner, &self.key(snapshot)?)?.as_ref());
-                return Ok(Some(self.with_work(snapshot, ChangeSet::new(self.owner.clone()), outcome)?));
+                return self.with_work(snapshot, nothing, outcome);
             }
         }
-        Ok(None)
+        Ok(nothing)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use doze_core::duplicate::Parts;
-use doze_core::model::{Face, Memory, OwnerId, ProjectId, Scope};
+use doze_core::model::{Face, Memory, OwnerId, ProjectId, Scope, Status};
 use doze_core::promote::{Fact, text_of};
 use doze_store::{Snapshot, Subject};
 
@@ -38,19 +38,14 @@ struct Project {
 
 impl Cache {
     /// A text taken apart.
-    pub(super) fn parts(&self, text: &str) -> Arc<Parts> {
+    pub(crate) fn parts(&self, text: &str) -> Arc<Parts> {
         if let Some(known) = lock(&self.texts).get(text) {
             return known.clone();
         }
         let parts = Arc::new(Parts::of(text));
         let mut texts = lock(&self.texts);
         if texts.len() >= MAX_TEXTS {
-            // Which half goes does not matter: what is needed comes back.
-            let mut is_kept = false;
-            texts.retain(|_, _| {
-                is_kept = !is_kept;
-                is_kept
-            });
+            halve(&mut texts);
         }
         texts.insert(text.into(), parts.clone());
         parts
@@ -61,7 +56,7 @@ impl Cache {
         Fact::new(memory, parts)
     }
 
-    /// The office's facts of a space.
+    /// The office's facts of a space that are in force, or kept apart against one that is.
     pub(super) fn facts(
         &self,
         snapshot: &Snapshot,
@@ -76,7 +71,12 @@ impl Cache {
             return Ok(facts.clone());
         }
         let memories = snapshot.memories(owner, scope)?.into_iter();
-        let office = memories.filter(|memory| memory.face == Face::Office);
+        // What is out of force is compared with nothing, and a folder that was read in may hold a thousand of those.
+        let is_known = |memory: &Memory| {
+            let is_said = memory.status == Status::Active || memory.contradicts().is_some();
+            memory.face == Face::Office && is_said
+        };
+        let office = memories.filter(is_known);
         let facts = Arc::new(office.map(|memory| self.fact(memory)).collect());
         self.keep(key, revision, Arc::clone(&facts));
         Ok(facts)
@@ -86,7 +86,7 @@ impl Cache {
     pub(super) fn keep(&self, key: (OwnerId, Scope), revision: u64, facts: Arc<Vec<Fact>>) {
         let mut spaces = lock(&self.spaces);
         if spaces.len() >= MAX_SPACES && !spaces.contains_key(&key) {
-            spaces.clear();
+            halve(&mut spaces);
         }
         match spaces.get(&key) {
             Some((known, _)) if *known > revision => {}
@@ -113,4 +113,13 @@ impl Cache {
         }
         projects.entry(key).or_default().clone()
     }
+}
+
+/// Makes room: every other entry goes. Which ones does not matter, since what is needed comes back.
+fn halve<K, V>(entries: &mut HashMap<K, V>) {
+    let mut is_kept = false;
+    entries.retain(|_, _| {
+        is_kept = !is_kept;
+        is_kept
+    });
 }

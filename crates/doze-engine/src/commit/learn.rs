@@ -7,10 +7,10 @@ use doze_core::duplicate::{Parts, Relation};
 use doze_core::facts::{self, FactCandidate};
 use doze_core::injected;
 use doze_core::model::{
-    AgentRef, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Status, Verification,
-    content_hash,
+    AgentRef, CONTRADICTS, Context, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source,
+    Status, Verification, content_hash,
 };
-use doze_core::promote::{self, Fact, FactDecision, Sighting, Skipped};
+use doze_core::promote::{self, Comparable as _, Fact, FactDecision, Sighting, Skipped};
 use doze_core::text;
 use doze_dream::Voice;
 use doze_store::{ChangeSet, Snapshot, Subject};
@@ -21,11 +21,13 @@ use super::known::Cache;
 use super::sharing::Found;
 use super::transcript::Earlier;
 use super::{FactCounts, Work};
-use crate::memory::AddOutcome;
+use crate::memory::{AddOutcome, event_named};
 use crate::{Engine, EngineError};
 
 /// Fact candidates of one commit (S0 source fact 14).
 const MAX_CANDIDATES: usize = 10;
+/// Facts that are kept apart against one.
+const MAX_APART: usize = 5;
 /// Events that a memory names as its evidence.
 const MAX_EVIDENCE: usize = 20;
 /// The confidence of a fact found by rule.
@@ -69,18 +71,23 @@ impl Work<'_> {
         }
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
+        let mut set = set;
         for Earlier { first, at, candidate } in candidates {
             // The agent repeats what it was told, in whatever words (`R7`).
             let words = engine.inner.known_facts.parts(&candidate.text);
             let is_echo = candidate.origin == Origin::Agent
                 && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);
-            if is_echo || engine.is_forgotten(snapshot, self.owner, &candidate.text)? {
+            let is_forgotten;
+            (set, is_forgotten) = engine.unless_forgotten(snapshot, set, &candidate.text)?;
+            if is_echo || is_forgotten {
                 continue;
             }
             let ordinal = first + candidate.event.unwrap_or_default() as u64;
             let new = desk.new_fact(&candidate, session, at, format!("{}#{ordinal}", session.key));
-            if let Err(reason) = desk.found(new, candidate.origin, &|id| shown.contains(id.as_str())) {
-                tracing::debug!(?reason, "a fact was left alone");
+            match desk.found(new, candidate.origin, &|id| shown.contains(id.as_str())) {
+                Ok(_) => {}
+                Err(FoundError::Skipped(reason)) => tracing::debug!(?reason, "a fact was left alone"),
+                Err(FoundError::Failed(error)) => return Err(error),
             }
         }
         let Closed { set, counts, learned } = desk.close(set)?;
@@ -120,11 +127,12 @@ impl Engine {
         let set = ChangeSet::new(owner.clone());
         let (outcome, id) = match desk.found(new.clone(), origin, &|_| false) {
             Ok(found) => found,
-            Err(Skipped::Full | Skipped::Echo) => {
+            Err(FoundError::Failed(error)) => return Err(error),
+            Err(FoundError::Skipped(Skipped::Full | Skipped::Echo)) => {
                 return Err(EngineError::refused("the agent's memory is full of facts that a person keeps")
                     .hint("forget or unpin some"));
             }
-            Err(Skipped::Protected) => {
+            Err(FoundError::Skipped(Skipped::Protected)) => {
                 let waiting = Memory { status: Status::Proposed, ..new.clone() };
                 return Ok((set.put_memory(waiting.clone()), (AddOutcome::Proposed, waiting, Vec::new())));
             }
@@ -136,6 +144,16 @@ impl Engine {
     }
 }
 
+/// What becomes of a fact that would take the place of another.
+enum Contest {
+    /// It takes it.
+    Won,
+    /// It is kept beside it until there is more to say for it.
+    Apart,
+    /// What is kept apart so, and that somebody else says now as well.
+    Upheld(MemoryId),
+}
+
 /// The facts of an agent, on the table while new ones come in.
 struct Desk<'a> {
     engine: &'a Engine,
@@ -143,6 +161,8 @@ struct Desk<'a> {
     owner: &'a OwnerId,
     scope: Scope,
     facts: Vec<Fact>,
+    /// Facts that the person says just now.
+    persons: BTreeSet<MemoryId>,
     changed: BTreeSet<MemoryId>,
     evicted: BTreeSet<MemoryId>,
     finds: Vec<Found>,
@@ -165,6 +185,7 @@ impl<'a> Desk<'a> {
             owner,
             scope,
             facts,
+            persons: BTreeSet::new(),
             changed: BTreeSet::new(),
             evicted: BTreeSet::new(),
             finds: Vec::new(),
@@ -224,7 +245,7 @@ impl<'a> Desk<'a> {
         new: Memory,
         origin: Origin,
         shown: &dyn Fn(&MemoryId) -> bool,
-    ) -> Result<(AddOutcome, MemoryId), Skipped> {
+    ) -> Result<(AddOutcome, MemoryId), FoundError> {
         let now = self.engine.now();
         let words = promote::text_of(&new).to_owned();
         let sighting = Sighting { text: &words, origin };
@@ -234,16 +255,33 @@ impl<'a> Desk<'a> {
                     promote::reinforce(fact, now);
                     add_evidence(fact, &new.source.events);
                 }
+                self.settle_for(&id);
                 self.counts.reinforced += 1;
                 (AddOutcome::Reinforced, id)
             }
             FactDecision::Supersede(former) => {
+                let (outcome, id) = match self.contest(&former, &new, origin, shown)? {
+                    Contest::Apart => {
+                        let apart = kept_apart(new, &former);
+                        let id = apart.id.clone();
+                        self.facts.push(self.known().fact(apart));
+                        self.touch(&id);
+                        return Ok((AddOutcome::Proposed, id));
+                    }
+                    Contest::Upheld(id) => {
+                        if let Some(fact) = of(&mut self.facts, &id) {
+                            stand(fact, &new.source.events, now);
+                        }
+                        (AddOutcome::Superseded, id)
+                    }
+                    Contest::Won => (AddOutcome::Superseded, self.add(new)),
+                };
                 if let Some(fact) = of(&mut self.facts, &former) {
                     fact.status = Status::Superseded;
-                    fact.superseded_by = Some(new.id.clone());
+                    fact.superseded_by = Some(id.clone());
                 }
                 self.touch(&former);
-                (AddOutcome::Superseded, self.add(new))
+                (outcome, id)
             }
             FactDecision::Add { evict } => {
                 if let Some(evicted) = evict {
@@ -252,13 +290,62 @@ impl<'a> Desk<'a> {
                 }
                 (AddOutcome::Added, self.add(new))
             }
-            FactDecision::Skip(reason) => return Err(reason),
+            FactDecision::Skip(reason) => return Err(reason.into()),
         };
         self.touch(&id);
+        if origin == Origin::Person {
+            self.persons.insert(id.clone());
+        }
         if let Some(own) = of(&mut self.facts, &id).cloned() {
             self.finds.push(Found { own, text: words, origin });
         }
         Ok((outcome, id))
+    }
+
+    /// Whether what is found takes the place of a fact: an agent's single word does not against what the person said
+    /// (`R18`). It does when another session says it, too, or the person.
+    fn contest(
+        &self,
+        former: &MemoryId,
+        new: &Memory,
+        origin: Origin,
+        shown: &dyn Fn(&MemoryId) -> bool,
+    ) -> Result<Contest, FoundError> {
+        let words = self.known().parts(promote::text_of(new));
+        let against = |fact: &&Fact| fact.memory.contradicts() == Some(former.as_str());
+        let says_same = |fact: &&Fact| fact.parts().relation_to(&words) == Relation::Duplicate;
+        let apart = self.facts.iter().filter(against).find(says_same).map(|fact| &fact.memory);
+        let is_persons = origin == Origin::Person;
+        match apart {
+            Some(apart) if is_persons => Ok(Contest::Upheld(apart.id.clone())),
+            Some(apart) if is_heard_of(apart, new) || shown(&apart.id) => Err(Skipped::Echo.into()),
+            Some(apart) => Ok(Contest::Upheld(apart.id.clone())),
+            None if is_persons || !self.is_persons(former)? => Ok(Contest::Won),
+            None if self.facts.iter().filter(against).count() >= MAX_APART => Err(Skipped::Full.into()),
+            None => Ok(Contest::Apart),
+        }
+    }
+
+    /// Whether the person said a fact.
+    fn is_persons(&self, id: &MemoryId) -> Result<bool, EngineError> {
+        let Some(fact) = self.facts.iter().find(|fact| fact.memory.id == *id) else { return Ok(false) };
+        for event in &fact.memory.source.events {
+            let event = event_named(self.snapshot, self.owner, event)?;
+            if event.is_some_and(|event| event.origin == Origin::Person) {
+                return Ok(true);
+            }
+        }
+        Ok(self.persons.contains(id))
+    }
+
+    /// What a fact was said again for, takes the ground from what is kept apart against it.
+    fn settle_for(&mut self, id: &MemoryId) {
+        for fact in self.facts.iter_mut().map(|fact| &mut fact.memory) {
+            if fact.contradicts() == Some(id.as_str()) {
+                fact.status = Status::Stale;
+                self.changed.insert(fact.id.clone());
+            }
+        }
     }
 
     fn add(&mut self, new: Memory) -> MemoryId {
@@ -312,6 +399,53 @@ pub(super) struct Learned {
     pub(super) finds: Vec<Found>,
     /// What the agent had been shown.
     pub(super) shown: Arc<HashSet<String>>,
+}
+
+/// Why a fact was not taken in.
+enum FoundError {
+    Skipped(Skipped),
+    Failed(EngineError),
+}
+
+impl From<Skipped> for FoundError {
+    fn from(reason: Skipped) -> Self {
+        Self::Skipped(reason)
+    }
+}
+
+impl From<EngineError> for FoundError {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A fact that is kept beside the one it contradicts, as a dream keeps it.
+fn kept_apart(new: Memory, former: &MemoryId) -> Memory {
+    let mut tags = new.tags;
+    tags.push(CONTRADICTS.to_owned());
+    // The id alone: its words would outlive it.
+    let contexts = vec![Context { origin: Some(former.as_str().to_owned()), ..Context::default() }];
+    let verification = Verification::Rule;
+    Memory { status: Status::Proposed, tags, contexts, verification, ..new }
+}
+
+/// What was kept apart is in force, with one more to say it.
+fn stand(fact: &mut Memory, events: &[String], now: Timestamp) {
+    fact.status = Status::Active;
+    fact.tags.retain(|tag| tag != CONTRADICTS);
+    fact.contexts.clear();
+    promote::reinforce(fact, now);
+    add_evidence(fact, events);
+}
+
+/// Whether what is kept apart was said in the same session, or by hand by the same agent.
+fn is_heard_of(apart: &Memory, new: &Memory) -> bool {
+    let sessions = |memory: &Memory| -> BTreeSet<String> {
+        let events = memory.source.events.iter().filter_map(|event| event.rsplit_once('#'));
+        events.map(|(session, _)| session.to_owned()).chain(memory.source.session.clone()).collect()
+    };
+    let (said, again) = (sessions(apart), sessions(new));
+    again.is_empty() && said.is_empty() || !said.is_disjoint(&again)
 }
 
 fn of<'f>(facts: &'f mut [Fact], id: &MemoryId) -> Option<&'f mut Memory> {

@@ -9,6 +9,7 @@ mod intake;
 mod keeping;
 mod known;
 mod learn;
+mod meant;
 mod preview;
 mod sharing;
 mod transcript;
@@ -21,7 +22,7 @@ use doze_core::model::{
     Summary, TaskRef, Tokens, WorkStatus,
 };
 use doze_core::summary::{self, SummaryInput};
-use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
+use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
 use crate::asking::Who;
@@ -32,14 +33,18 @@ use crate::names::{
     check_path, safe_agent, safe_name,
 };
 use crate::project::Resolved;
-use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded};
-pub(crate) use identity::{called, is_of_harness, marked, names_of};
+use crate::{Engine, EngineError, Problem, encoded};
+pub(crate) use fellows::facts_saying;
+pub(crate) use identity::{
+    called, former_ids, given_name, is_of_harness, is_work_in, is_work_of, marked, names_of, own_name,
+};
 use identity::{commit_id, key_of};
 use intake::{Changes, Intake};
 use keeping::{Receipt, receipt_key};
 pub(crate) use known::Cache as KnownFacts;
 use learn::Learned;
-pub(crate) use preview::whole_name;
+pub use meant::SessionName;
+pub(crate) use meant::called_so;
 pub use preview::{Preview, SessionListRequest};
 pub(crate) use sharing::{Finds, Found};
 
@@ -163,7 +168,7 @@ pub struct AppendAnswer {
 impl Engine {
     /// Adds events to a running session.
     pub fn append(&self, owner: &OwnerId, request: CommitRequest) -> Result<AppendAnswer, EngineError> {
-        let request = without_secret_names(request);
+        let mut request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
         let mut changes = Changes::default();
@@ -179,8 +184,10 @@ impl Engine {
             });
         }
         let place = self.place_of_commit(owner, &request, true)?;
+        let asked = request.session.clone();
+        request.session = self.own_name_of(owner, &request, &place)?;
         let work = Work::new(self, owner, &place, &request, Run::Ends);
-        let admission = self.admission(owner, &work.key(&self.store().snapshot()?)?.session)?;
+        let admission = self.admission(owner, &work.key(&self.store().snapshot()?)?, &request, &place)?;
         let intake = Intake::of(&request, &admission, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
@@ -192,10 +199,10 @@ impl Engine {
                 session.ended = None;
             }
             let counts = EventCounts { new: fresh.len() as u64, known, skipped: intake.skipped };
-            Ok((Some(set.put_session(session)), counts))
+            Ok((set.put_session(session), counts))
         })?;
         Ok(AppendAnswer {
-            session: request.session,
+            session: asked,
             project: place.id().map(ToString::to_string),
             seq,
             events,
@@ -219,21 +226,40 @@ impl Engine {
         request = without_secret_names(request);
         check(&request)?;
         self.note_activity();
+        let asked = request.session.clone();
         if let Some(reason) = self.capture_refusal(owner, &request)? {
             self.skip_transcript(owner, &request)?;
             // Nothing of it is kept, but the run has ended all the same.
             let place = self.place_of_commit(owner, &request, false)?;
+            request.session = self.own_name_of(owner, &request, &place)?;
             let work = Work::new(self, owner, &place, &request, run);
             work.retry(|snapshot| Ok((work.repeated(snapshot)?, ())))?;
-            return Ok(nothing_kept(request.session, self.store().seq(), &reason));
+            return Ok(nothing_kept(asked, self.store().seq(), &reason));
         }
         let place = self.place_of_commit(owner, &request, true)?;
+        request.session = self.own_name_of(owner, &request, &place)?;
+        let answer = self.commit_in(owner, request, run, &place)?;
+        if answer.extraction == QUEUED && !answer.is_repeat {
+            self.wake_workers();
+        }
+        Ok(CommitAnswer { session: asked, ..answer })
+    }
+
+    /// Takes a commit in, whose place and session are known.
+    fn commit_in(
+        &self,
+        owner: &OwnerId,
+        mut request: CommitRequest,
+        run: Run,
+        place: &Resolved,
+    ) -> Result<CommitAnswer, EngineError> {
         let commit_id = commit_id(&request);
-        let work = Work::new(self, owner, &place, &request, run);
+        let work = Work::new(self, owner, place, &request, run);
+        let nothing = || ChangeSet::new(owner.clone());
         let repeated = work.retry(|snapshot| {
             Ok(match work.answered(snapshot, &commit_id)? {
                 Some(answer) => (work.repeated(snapshot)?, Some(answer)),
-                None => (None, None),
+                None => (nothing(), None),
             })
         })?;
         if let Some(answer) = repeated.1 {
@@ -244,25 +270,30 @@ impl Engine {
         let mut counts = EventCounts::default();
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
-            tail = self.read_transcript(owner, &place, &mut request, &mut counts, &mut changes)?;
+            tail = self.read_transcript(owner, place, &mut request, &mut counts, &mut changes)?;
         }
-        let mut intake = Intake::of(&request, &self.admission(owner, &key.session)?, &mut changes);
+        let admission = self.admission(owner, &key, &request, place)?;
+        let mut intake = Intake::of(&request, &admission, &mut changes);
         intake.prepend(std::mem::take(&mut tail.events));
-        let work = Work::new(self, owner, &place, &request, run);
-        let answer = work.keep(&commit_id, |snapshot| {
+        let work = Work::new(self, owner, place, &request, run);
+        work.keep(&commit_id, |snapshot| {
             // The same commit may have been taken in by another call since: it counts once.
             match work.answered(snapshot, &commit_id)? {
                 Some(answer) => Ok((work.repeated(snapshot)?, answer)),
                 None => work.commit(snapshot, &intake, &tail, counts, &commit_id, &changes),
             }
-        })?;
-        if answer.is_repeat {
-            return Ok(answer);
-        }
-        if answer.extraction == QUEUED {
-            self.wake_workers();
-        }
-        Ok(answer)
+        })
+    }
+
+    /// What the agent calls the session that a call names.
+    fn own_name_of(
+        &self,
+        owner: &OwnerId,
+        request: &CommitRequest,
+        place: &Resolved,
+    ) -> Result<String, EngineError> {
+        let snapshot = self.store().snapshot()?;
+        Ok(own_name(&snapshot, owner, request.session.clone(), &request.agent, place)?)
     }
 
     /// Why nothing may be captured from this call, if so.
@@ -327,23 +358,13 @@ impl<'a> Work<'a> {
         Self { engine, owner, place, request, run, learned: RefCell::default() }
     }
 
-    /// Decides on a snapshot and applies; starts over when somebody changed what was read.
+    /// Decides on a snapshot and applies; starts over when somebody changed what was read. Answers also the number of the
+    /// change.
     fn retry<T>(
         &self,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Option<ChangeSet>, T), EngineError>,
+        decide: impl FnMut(&Snapshot) -> Result<(ChangeSet, T), EngineError>,
     ) -> Result<(u64, T), EngineError> {
-        for _ in 0..CONFLICT_RETRIES {
-            let snapshot = self.engine.store().snapshot()?;
-            let (set, answer) = decide(&snapshot)?;
-            drop(snapshot);
-            let Some(set) = set else { return Ok((self.engine.store().seq(), answer)) };
-            match self.engine.store().apply(set) {
-                Ok(applied) => return Ok((applied.seq, answer)),
-                Err(ApplyError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::new(Problem::Busy, "others kept changing the same session").hint("try again"))
+        self.engine.decide_at("others kept changing the same session", decide)
     }
 
     /// The key of the session that the call speaks of.
@@ -486,7 +507,7 @@ impl<'a> Work<'a> {
         stored: EventCounts,
         commit_id: &str,
         changes: &Changes,
-    ) -> Result<(Option<ChangeSet>, CommitAnswer), EngineError> {
+    ) -> Result<(ChangeSet, CommitAnswer), EngineError> {
         let request = self.request;
         let mut session = self.session(snapshot, request)?;
         session.outcome = self.outcome(snapshot.session(self.owner, &session.key)?.as_ref());
@@ -533,7 +554,7 @@ impl<'a> Work<'a> {
         if let Some((key, value)) = &tail.cursor {
             set = set.put_aux(Family::Cursor, key.clone(), value.clone());
         }
-        Ok((Some(set), answer))
+        Ok((set, answer))
     }
 
     /// A run that did what was asked has no work state any more (S0.20), also none that was told without a session; one
@@ -545,10 +566,9 @@ impl<'a> Work<'a> {
         outcome: Outcome,
     ) -> Result<ChangeSet, EngineError> {
         let (agent, project) = (self.request.agent.id.clone(), self.place.id().cloned());
-        let session = Some(self.request.session.clone());
         let is_cut_short = self.request.end == SessionEnd::Quit;
         let status = WorkStatus::of(outcome).or(is_cut_short.then_some(WorkStatus::Interrupted));
-        for session in [session, None] {
+        for session in [Some(self.request.session.clone()), None] {
             let Some(status) = status else {
                 set = set.clear_work(agent.clone(), project.clone(), session);
                 continue;

@@ -23,7 +23,7 @@ const OFFICE_SESSIONS: usize = 30;
 const MIN_BEGINNING: usize = 6;
 /// Names that are looked through for one that ends so.
 const MOST_LOOKED_AT: usize = 20_000;
-const MOST_NAMED: usize = 5;
+pub(super) const MOST_NAMED: usize = 5;
 /// Events that a preview hands out at most.
 const MAX_EVENTS: usize = 20_000;
 
@@ -168,7 +168,7 @@ impl Engine {
 }
 
 /// The id of the session that is called so, wholly or by a beginning that fits no other one.
-pub(crate) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> Result<String, EngineError> {
+pub(super) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> Result<String, EngineError> {
     let given = safe_name(given);
     if !snapshot.sessions_named(owner, &given)?.is_empty() {
         return Ok(given);
@@ -199,7 +199,7 @@ fn by_end(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> Result<String, E
     }
 }
 
-fn unknown(session: &str) -> EngineError {
+pub(super) fn unknown(session: &str) -> EngineError {
     EngineError::not_found("session", session)
         .hint("`doze sessions` lists what there is; an id, or six characters of its beginning, names one")
 }

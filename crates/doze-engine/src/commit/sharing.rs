@@ -119,7 +119,7 @@ impl Engine {
     /// Shares what an agent found, and what is kept already, as far as it is due. Answers how many facts the project
     /// shares more.
     fn share(&self, owner: &OwnerId, project: &ProjectId, mut finds: Finds) -> Result<u64, EngineError> {
-        finds.found = self.due(&self.store().snapshot()?, owner, project, &finds)?;
+        finds.found = self.due(&self.store().snapshot()?, owner, project, &finds)?.0;
         if finds.found.is_empty() {
             return Ok(0);
         }
@@ -151,25 +151,26 @@ impl Engine {
         })
     }
 
-    /// The finds that the project, or a fellow of the agent, may have something to say to. Most have nothing to do with
-    /// anybody else.
+    /// The finds that the project, or a fellow of the agent, may have something to say to, and the rest. Most have nothing
+    /// to do with anybody else.
     pub(super) fn due(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
         project: &ProjectId,
         finds: &Finds,
-    ) -> Result<Vec<Found>, EngineError> {
+    ) -> Result<(Vec<Found>, Vec<Found>), EngineError> {
         let table = Table::open(self, snapshot, owner, project)?;
-        let mut due = Vec::new();
+        let (mut due, mut rest) = (Vec::new(), Vec::new());
         for found in &finds.found {
             let is_due = found.own.reinforce_count >= PROMOTE_AT
                 || !found.own.confirmed_by.is_empty()
                 || table.known_to_project(finds, found).is_some()
                 || !table.known_to_fellows(found)?.is_empty();
-            due.extend(is_due.then(|| found.clone()));
+            let place = if is_due { &mut due } else { &mut rest };
+            place.push(found.clone());
         }
-        Ok(due)
+        Ok((due, rest))
     }
 
     fn in_turn(
@@ -222,7 +223,7 @@ impl Engine {
             // Two commits of one session or agent were decided on the same state: one after the other.
             let is_second = waiting.is_about(&subjects);
             let own = waiting.commit.iter().flat_map(|set| &set.expects).map(|(subject, _)| subject);
-            subjects.extend(own.filter(|subject| **subject != Subject::Projects).cloned());
+            subjects.extend(own.filter(|subject| is_written(subject)).cloned());
             is_second
         });
         for _ in 0..CONFLICT_RETRIES {
@@ -267,6 +268,12 @@ impl Engine {
     }
 }
 
+/// Whether commits write what was read: that no project was merged, and that nothing of it was forgotten, concerns all of
+/// them alike.
+fn is_written(subject: &Subject) -> bool {
+    !matches!(subject, Subject::Projects | Subject::Aux(Family::Tombstone | Family::Setting, _))
+}
+
 /// Takes out those that have to be decided anew, and tells them.
 fn refuse(waiting: &mut Vec<Waiting>, mut is_outdated: impl FnMut(&Waiting) -> bool) {
     waiting.retain(|one| {
@@ -288,6 +295,8 @@ struct Table<'a> {
     shared: Vec<Fact>,
     /// Facts of agents that were confirmed and cannot be shared, each with those who confirmed it.
     fellows: Vec<(Memory, Vec<String>)>,
+    /// Stored facts that others are made of: what is forgotten meanwhile is not shared.
+    sources: BTreeSet<MemoryId>,
     changed: BTreeSet<MemoryId>,
     evicted: BTreeSet<MemoryId>,
 }
@@ -309,6 +318,7 @@ impl<'a> Table<'a> {
             owner,
             scope,
             fellows: Vec::new(),
+            sources: BTreeSet::new(),
             changed: BTreeSet::new(),
             evicted: BTreeSet::new(),
         })
@@ -335,6 +345,9 @@ impl<'a> Table<'a> {
                 false => self.snapshot.memory(self.owner, &found.own.id)?,
             };
             let Some(own) = own else { continue };
+            if !is_kept_now {
+                self.sources.insert(own.id.clone());
+            }
             count += self.confirm(finds, found)? + self.promote(&own).1;
         }
         Ok(count)
@@ -358,6 +371,7 @@ impl<'a> Table<'a> {
         let finders: Vec<String> =
             agent.into_iter().chain(fellows).filter(|finder| Some(finder) != own.as_ref()).collect();
         promote::confirm(&mut other, &finders, self.engine.now());
+        self.sources.insert(other.id.clone());
         // Who found it is told where it is shared, and the fellow's own fact stays as it is: its agent is at work on it.
         let (is_shared, count) = self.promote(&other);
         if !is_shared {
@@ -438,6 +452,9 @@ impl<'a> Table<'a> {
         }
         if is_changed {
             set = set.expect_seen(self.snapshot, Subject::Scope(self.scope))?;
+            for id in self.sources {
+                set = set.expect_seen(self.snapshot, Subject::Memory(id))?;
+            }
         }
         for (mut memory, finders) in self.fellows {
             // The fellow's own commit may be kept in this step, too.
@@ -459,7 +476,7 @@ impl<'a> Table<'a> {
                 set = set.expect_seen(self.snapshot, Subject::Aux(Family::Receipt, key.clone()))?;
             }
             let mut receipt = receipt.clone();
-            receipt.facts[2] = count;
+            receipt.facts[2] += count;
             set = set.put_aux(Family::Receipt, key.clone(), encoded(&receipt)?);
         }
         Ok((set, is_changed.then_some(self.shared)))

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use doze_core::facts::FactCandidate;
-use doze_core::model::{Event, OwnerId, SessionEnd, SessionKind, Tokens};
+use doze_core::model::{Event, OwnerId, SessionEnd, SessionKey, SessionKind, Tokens};
 use doze_core::redact;
 use doze_store::{ChangeSet, Family, session_aux_key};
 use doze_transcript::{Cursor, Detected, Format, HEAD_BYTES, Limits, ReadError, detect, read};
@@ -71,7 +71,7 @@ impl Engine {
         let file = of_format(file, format, &path)?;
         let (cursor_key, before) = self.cursor(owner, place, request, &path)?;
         let key = key_of(&self.store().snapshot()?, owner, &request.session, &request.agent, place)?;
-        let admission = self.admission(owner, &key.session)?;
+        let admission = self.admission(owner, &key, request, place)?;
         let mut pieces = Pieces {
             admission: &admission,
             engine: self,
@@ -167,9 +167,16 @@ impl Engine {
     }
 
     /// Which events may come into a session now: none from a pause, and none that was forgotten with it.
-    pub(super) fn admission(&self, owner: &OwnerId, session: &str) -> Result<Admission, EngineError> {
+    pub(super) fn admission(
+        &self,
+        owner: &OwnerId,
+        key: &SessionKey,
+        request: &CommitRequest,
+        place: &Resolved,
+    ) -> Result<Admission, EngineError> {
         let mut closed = self.pauses(owner)?;
-        let forgotten = self.session_forgotten_at(&self.store().snapshot()?, owner, session)?;
+        let snapshot = self.store().snapshot()?;
+        let forgotten = self.session_forgotten_at(&snapshot, owner, key, &request.agent.id, place.id())?;
         closed.extend(forgotten.map(|at| (Timestamp::MIN, at)));
         Ok(Admission::new(self.now(), closed))
     }
@@ -219,7 +226,7 @@ impl Pieces<'_> {
             let first = session.event_count;
             let (fresh, known) = work.fresh(snapshot, events)?;
             let set = work.with_events(snapshot, &mut session, &fresh)?;
-            Ok((Some(set.put_session(session)), (fresh, known, first)))
+            Ok((set.put_session(session), (fresh, known, first)))
         })?;
         self.counts.new += fresh.len() as u64;
         self.counts.known += known;

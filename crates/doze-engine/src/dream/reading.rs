@@ -86,7 +86,7 @@ impl Engine {
         for _ in 0..crate::CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let Some(session) = snapshot.session(owner, &choice.key)? else { return Ok(Read::Gone) };
-            let forgotten_at = self.session_forgotten_at(&snapshot, owner, &choice.key.session)?;
+            let forgotten_at = self.forgotten_at(&snapshot, owner, &session)?;
             let kept = snapshot.aux(owner, Family::Candidates, &record)?;
             let kept: Option<Yielded> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
             // What came after it was kept is for a later sweep: one range is read once (`R10`).
@@ -225,8 +225,7 @@ impl Engine {
             let key = &reading.session.key;
             let Some(session) = snapshot.session(owner, key)? else { continue };
             // One that was begun anew under the name of a forgotten one was not read yet.
-            let is_another =
-                self.session_forgotten_at(snapshot, owner, &key.session)? != reading.forgotten_at;
+            let is_another = self.forgotten_at(snapshot, owner, &session)? != reading.forgotten_at;
             let read = self.checkpoint(snapshot, owner, key, reading.asked.name())?.ordinal;
             if is_another || read > reading.yielded.from || never_read(snapshot, owner, &session)?.is_some() {
                 continue;

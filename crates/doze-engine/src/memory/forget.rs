@@ -1,25 +1,22 @@
-//! Forgetting, hard: the record, its words in events and journals, its vectors, and a tombstone so that it does not
-//! come back (`R8`).
+//! Forgetting, hard: the record, its words in events, summaries, tasks, work states and journals, its vectors, and a
+//! tombstone so that it does not come back (`R8`).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod copies;
+mod words;
 
-use doze_core::model::{Context, Event, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
+use std::collections::{BTreeMap, BTreeSet};
+
+use doze_core::model::{AgentRef, Memory, MemoryId, OwnerId, ProjectId, Scope, Session};
 use doze_core::{promote, text};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
-use crate::asking::Who;
-use crate::commit::names_of;
+use crate::commit::{SessionName, called_so, is_of_harness, is_work_in, names_of};
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
 /// What stands where forgotten words stood.
 pub(crate) const FORGOTTEN: &str = "[forgotten]";
-/// Words that a forgotten text must have before it is looked for in what others said: fewer are said by anybody.
-const MIN_ECHO_WORDS: usize = 4;
-/// Sessions of a project that are searched for it, and events read at once.
-const MAX_ECHO_SESSIONS: usize = 1_000;
-const ECHO_PAGE: u64 = 256;
 /// Journals looked through.
 const MAX_DREAMS: usize = 1_000;
 /// Memories and sessions that go in one change set, and journals that are blanked in one.
@@ -33,8 +30,8 @@ pub enum Forget {
     Memory(MemoryId),
     /// A session with its events; the memories learned from it only when asked for.
     Session {
-        /// Its id as the harness spells it.
-        session: String,
+        /// Which one is meant.
+        session: SessionName,
         /// The memories learned from it too.
         memories: bool,
     },
@@ -53,6 +50,9 @@ pub struct Forgotten {
     pub sessions: u64,
     /// Their events.
     pub events: u64,
+    /// Sentences that said it elsewhere, in what others said, in summaries, tasks and work states, and stand there no
+    /// more.
+    pub lines: u64,
 }
 
 impl Engine {
@@ -65,10 +65,7 @@ impl Engine {
                 Err(EngineError::refused("only a person forgets more than one memory at once")
                     .hint("run the command yourself in a terminal"))
             }
-            Forget::Session { session, memories } => {
-                let session = crate::commit::whole_name(&self.store().snapshot()?, owner, session)?;
-                self.forget_session(owner, &session, *memories)
-            }
+            Forget::Session { session, memories } => self.forget_session(owner, session, *memories),
             Forget::Project(name) => self.forget_project(owner, name),
             Forget::All => self.forget_all(owner),
         }?;
@@ -82,39 +79,61 @@ impl Engine {
         id: &MemoryId,
         by_person: bool,
     ) -> Result<Forgotten, EngineError> {
-        self.change_memory(owner, id, |snapshot, memory| {
+        let mut seen = 0;
+        let (gone, forgotten) = self.change_memory(owner, id, |snapshot, memory| {
             if memory.is_protected() && !by_person {
                 return Err(EngineError::refused(format!("a person wrote or pinned memory {id}"))
                     .hint("run the command yourself in a terminal"));
             }
-            let (set, memories) =
-                self.without_memories(snapshot, ChangeSet::new(owner.clone()), &[memory], by_person)?;
-            Ok((set, Forgotten { memories, ..Forgotten::default() }))
-        })
+            seen = snapshot.seq()?;
+            let memories = vec![memory];
+            let set = ChangeSet::new(owner.clone());
+            let (set, forgotten) = self.without_memories(snapshot, set, &memories, by_person)?;
+            Ok((set, (memories, forgotten)))
+        })?;
+        self.without_latecomers(owner, &gone, seen, by_person, forgotten)
     }
 
-    /// Adds the deletion of memories, of their copies and superseded versions, and of every trace of their words; answers
-    /// how many that are.
+    /// Takes away once more what says the same: somebody may have kept it between the decision and the change, whose
+    /// tombstones nobody passes from now on.
+    fn without_latecomers(
+        &self,
+        owner: &OwnerId,
+        memories: &[Memory],
+        seen: u64,
+        by_person: bool,
+        mut forgotten: Forgotten,
+    ) -> Result<Forgotten, EngineError> {
+        if memories.is_empty() || self.store().seq() <= seen + 1 {
+            return Ok(forgotten);
+        }
+        let more = self.decide("others keep writing to the same spaces", |snapshot| {
+            self.without_memories(snapshot, ChangeSet::new(owner.clone()), memories, by_person)
+        })?;
+        forgotten.memories += more.memories;
+        forgotten.lines += more.lines;
+        Ok(forgotten)
+    }
+
+    /// Adds the deletion of memories, of their copies and superseded versions, and of every trace of their words.
     fn without_memories(
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
         memories: &[Memory],
         by_person: bool,
-    ) -> Result<(ChangeSet, u64), EngineError> {
-        let (set, mut gone) = with_copies(snapshot, set, memories, by_person)?;
-        let count = gone.ids.len() as u64;
-        let projects: BTreeSet<_> = memories.iter().map(|memory| memory.scope.project().cloned()).collect();
-        for project in projects {
-            add_echoes(snapshot, &set.owner, project, &mut gone)?;
-        }
-        let set = self.deleted(snapshot, set, &gone)?;
+    ) -> Result<(ChangeSet, Forgotten), EngineError> {
+        let (set, mut gone) = self.with_copies(snapshot, set, memories, by_person)?;
+        // Those that are gone already told where to look.
+        memories.iter().for_each(|memory| gone.tell(memory));
+        let (mut set, lines) = words::without(snapshot, set, &gone, true)?;
+        set = self.deleted(snapshot, set, &gone)?;
         let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
-        Ok((set, count))
+        Ok((set, Forgotten { memories: gone.ids.len() as u64, lines, ..Forgotten::default() }))
     }
 
-    /// Adds the deletion of records, of the words of the events they came from, and their tombstones. Journals and
-    /// injections are [`without_traces`]'s.
+    /// Adds the deletion of records, and their tombstones. Their words elsewhere are [`words::without`]'s, journals and
+    /// injections [`without_traces`]'s.
     fn deleted(
         &self,
         snapshot: &Snapshot,
@@ -127,40 +146,33 @@ impl Engine {
                 .delete_aux(Family::Counter, crate::recall::shown_key(id))
                 .delete_aux(Family::Other, super::copies_key(id));
         }
-        for (session, ordinals) in &gone.evidence {
-            set = blank_events(snapshot, set, session, ordinals, &gone.texts)?;
-        }
         self.bury(snapshot, set, &gone.texts)
     }
 
     fn forget_session(
         &self,
         owner: &OwnerId,
-        session: &str,
+        named: &SessionName,
         memories: bool,
     ) -> Result<Forgotten, EngineError> {
         self.mint_tombstone_key(owner)?;
-        self.decide(&format!("session {session} keeps changing"), |snapshot| {
-            let sessions = snapshot.sessions_named(owner, session)?;
-            if sessions.is_empty() {
-                return Err(EngineError::not_found("session", session));
-            }
-            let mut forgotten = Forgotten::default();
-            let mut set = self.bury_session(snapshot, ChangeSet::new(owner.clone()), session)?;
-            if memories {
-                let learned = learned_from(snapshot, owner, session)?;
-                (set, forgotten.memories) = self.without_memories(snapshot, set, &learned, true)?;
-            }
-            for session in sessions {
-                forgotten.sessions += 1;
-                forgotten.events += session.event_count;
-                set = without_session(
-                    set.expect_seen(snapshot, Subject::Session(session.key.clone()))?,
-                    session,
-                );
-            }
-            Ok((set, forgotten))
-        })
+        let mut seen = 0;
+        let (gone, forgotten) =
+            self.decide(&format!("session {} keeps changing", named.session), |snapshot| {
+                seen = snapshot.seq()?;
+                let session = self.meant(snapshot, owner, named)?;
+                let mut set = self.bury_session(snapshot, ChangeSet::new(owner.clone()), &session)?;
+                let mut forgotten = Forgotten::default();
+                let learned = if memories { learned_from(snapshot, owner, &session)? } else { Vec::new() };
+                if memories {
+                    (set, forgotten) = self.without_memories(snapshot, set, &learned, true)?;
+                }
+                forgotten.sessions = 1;
+                forgotten.events = session.event_count;
+                set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?;
+                Ok((without_session(snapshot, set, session)?, (learned, forgotten)))
+            })?;
+        self.without_latecomers(owner, &gone, seen, true, forgotten)
     }
 
     /// Deletes the memories of some scopes, a page at a time, each decided on what is there by then.
@@ -178,6 +190,7 @@ impl Engine {
                         break;
                     }
                 }
+                let (set, _) = words::without(snapshot, set, &page, false)?;
                 Ok((self.deleted(snapshot, set, &page)?, page))
             })?;
             if page.ids.is_empty() {
@@ -195,13 +208,18 @@ impl Engine {
         forgotten: &mut Forgotten,
     ) -> Result<(), EngineError> {
         loop {
-            let page = self.store().snapshot()?.sessions(owner, filter, None, PAGE)?.items;
+            let snapshot = self.store().snapshot()?;
+            let page = snapshot.sessions(owner, filter, None, PAGE)?.items;
             if page.is_empty() {
                 return Ok(());
             }
             forgotten.sessions += page.len() as u64;
             forgotten.events += page.iter().map(|session| session.event_count).sum::<u64>();
-            let set = page.into_iter().fold(ChangeSet::new(owner.clone()), without_session);
+            let mut set = ChangeSet::new(owner.clone());
+            for session in page {
+                set = without_session(&snapshot, set, session)?;
+            }
+            drop(snapshot);
             self.store().apply(set)?;
         }
     }
@@ -278,17 +296,30 @@ impl Engine {
 #[derive(Debug, Default)]
 struct Gone {
     ids: BTreeSet<MemoryId>,
+    /// What they say, titles too.
     texts: BTreeSet<String>,
-    /// The events they came from: session, ordinals.
-    evidence: BTreeMap<String, BTreeSet<u64>>,
+    /// What is looked for in what others said: a title that says little is anybody's.
+    statements: BTreeSet<String>,
+    /// The projects they were of.
+    places: BTreeSet<Option<ProjectId>>,
+    /// The events they came from, by the names of their sessions.
+    evidence: BTreeMap<String, Vec<Evidence>>,
+}
+
+/// An event that a memory came from. Its session is named without the harness.
+#[derive(Debug)]
+struct Evidence {
+    ordinal: u64,
+    /// The agent that the memory was learned from first, if that was in this session.
+    agent: Option<AgentRef>,
+    project: Option<ProjectId>,
 }
 
 impl Gone {
     fn add(&mut self, memory: Memory) {
-        let is_pattern = memory.cited().next().is_some();
-        self.ids.insert(memory.id);
-        self.texts.extend([memory.title, memory.body]);
-        if is_pattern {
+        self.tell(&memory);
+        self.ids.insert(memory.id.clone());
+        if memory.cited().next().is_some() {
             // Its evidence is that of the memories it cites.
             return;
         }
@@ -296,9 +327,24 @@ impl Gone {
             if let Some((session, ordinal)) = event.rsplit_once('#')
                 && let Ok(ordinal) = ordinal.parse()
             {
-                self.evidence.entry(session.to_owned()).or_default().insert(ordinal);
+                let is_first = memory.source.session.as_deref() == Some(session);
+                self.evidence.entry(session.to_owned()).or_default().push(Evidence {
+                    ordinal,
+                    agent: memory.source.agent.clone().filter(|_| is_first),
+                    project: memory.scope.project().cloned(),
+                });
             }
         }
+    }
+
+    /// Adds what a memory says, and where it may have been said.
+    fn tell(&mut self, memory: &Memory) {
+        self.texts.extend([memory.title.clone(), memory.body.clone()]);
+        self.statements.insert(promote::text_of(memory).to_owned());
+        if text::is_telling(&memory.title) {
+            self.statements.insert(memory.title.clone());
+        }
+        self.places.insert(memory.scope.project().cloned());
     }
 
     /// Adds what is gone already, events blanked.
@@ -306,112 +352,6 @@ impl Gone {
         self.ids.extend(other.ids);
         self.texts.extend(other.texts);
     }
-}
-
-/// Adds the events of a project that say the forgotten words too: whoever repeated them, in the newest sessions.
-fn add_echoes(
-    snapshot: &Snapshot,
-    owner: &OwnerId,
-    project: Option<ProjectId>,
-    gone: &mut Gone,
-) -> Result<(), EngineError> {
-    let wanted: Vec<BTreeSet<String>> = gone
-        .texts
-        .iter()
-        .map(|text| text::normalise_words(text))
-        .filter(|words| words.len() >= MIN_ECHO_WORDS)
-        .collect();
-    let says = |text: &str| {
-        text::sentences(text).into_iter().any(|sentence| {
-            let own = text::normalise_words(sentence);
-            wanted.iter().any(|words| words.is_subset(&own))
-        })
-    };
-    let filter = SessionFilter { project: Some(project), ..SessionFilter::default() };
-    let sessions = if wanted.is_empty() { 0 } else { MAX_ECHO_SESSIONS };
-    for session in snapshot.sessions(owner, &filter, None, sessions)?.items {
-        let mut start = 0;
-        while start < session.event_count {
-            let end = session.event_count.min(start + ECHO_PAGE);
-            for (ordinal, event) in snapshot.events(owner, &session.key, start..end)? {
-                let tool = event.tool.as_ref();
-                if says(&event.text) || tool.is_some_and(|tool| says(&tool.input) || says(&tool.output)) {
-                    gone.evidence.entry(session.key.session.clone()).or_default().insert(ordinal);
-                }
-            }
-            start = end;
-        }
-    }
-    Ok(())
-}
-
-/// Where copies of a memory may stand: the spaces of its project, else its own.
-fn surroundings(scope: &Scope) -> Scope {
-    scope.project().map_or_else(|| scope.clone(), |project| Scope::Project(project.clone()))
-}
-
-/// Memories, their former versions, the patterns that cite them, and their copies in the spaces of their project: a fact
-/// that was shared stands twice, and one that two faces learned as well. Each space is read once, and must be as it was
-/// read.
-fn with_copies(
-    snapshot: &Snapshot,
-    mut set: ChangeSet,
-    memories: &[Memory],
-    by_person: bool,
-) -> Result<(ChangeSet, Gone), EngineError> {
-    let places: HashSet<Scope> = memories.iter().map(|memory| surroundings(&memory.scope)).collect();
-    let mut around: Vec<Memory> = Vec::new();
-    for scope in snapshot.scopes(&set.owner)? {
-        if places.contains(&surroundings(&scope)) {
-            around.extend(snapshot.memories(&set.owner, &scope)?);
-            set = set.expect_seen(snapshot, Subject::Scope(scope))?;
-        }
-    }
-    let said: HashSet<(Scope, String)> = memories.iter().map(saying).collect();
-    let mut ids: BTreeSet<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
-    let copies = around.iter().filter(|other| !other.is_protected() && said.contains(&saying(other)));
-    ids.extend(copies.map(|copy| copy.id.clone()));
-    // Former versions, and theirs.
-    loop {
-        let is_former = |other: &&Memory| {
-            let is_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
-            is_replaced && !other.pinned && (by_person || !other.is_protected())
-        };
-        let former: Vec<MemoryId> = around.iter().filter(is_former).map(|other| other.id.clone()).collect();
-        let before = ids.len();
-        ids.extend(former);
-        if ids.len() == before {
-            break;
-        }
-    }
-    let mut gone = Gone::default();
-    for other in around {
-        let cites_one = other.cited().any(|id| ids.contains(&MemoryId::new(id)));
-        if ids.contains(&other.id) {
-            gone.add(other);
-        } else if cites_one && other.is_protected() {
-            // What a person made of a pattern is theirs; it only cites one less.
-            let contexts = other.contexts.into_iter();
-            let is_left =
-                |cited: &Context| cited.origin.as_deref().is_none_or(|id| !ids.contains(&MemoryId::new(id)));
-            let contexts = contexts.filter(is_left).collect();
-            set = set.put_memory(Memory { contexts, ..other });
-        } else if cites_one {
-            // A later dream says anew what is left of it, so that its words get no tombstone.
-            gone.ids.insert(other.id);
-        }
-    }
-    Ok((set, gone))
-}
-
-/// Where a memory stands and what it says, however it begins and ends: one face ends a sentence and another does not. Any
-/// other letter or mark may make another thing of it (`C#`, `PATH`).
-fn saying(memory: &Memory) -> (Scope, String) {
-    let said = text::one_line(promote::text_of(memory));
-    let said = said.trim().trim_end_matches(['.', '!', '。']);
-    let mut rest = said.chars();
-    let first: String = rest.next().into_iter().flat_map(char::to_lowercase).collect();
-    (surroundings(&memory.scope), first + rest.as_str())
 }
 
 /// Blanks what journals tell of the forgotten, and deletes the injections that showed it. Of more than `most` journals
@@ -465,87 +405,38 @@ fn without_the_rest(
     Ok(set)
 }
 
-/// The memories that name a session as their source.
-fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &str) -> Result<Vec<Memory>, EngineError> {
+/// The memories that were learned from a session first.
+fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &Session) -> Result<Vec<Memory>, EngineError> {
+    let moves = is_of_harness(&session.agent.id, &session.key.harness);
+    let is_of_it = |memory: &Memory| {
+        let is_its_agents = memory.source.agent.as_ref().is_none_or(|agent| {
+            agent.harness == session.key.harness && (moves || agent.id == session.agent.id)
+        });
+        let project = memory.scope.project();
+        let is_its_place = moves || project.is_none() || project == session.project.as_ref();
+        memory.source.session.as_ref() == Some(&session.key.session) && is_its_agents && is_its_place
+    };
     let mut learned = Vec::new();
     for scope in snapshot.scopes(owner)? {
-        let memories = snapshot.memories(owner, &scope)?;
-        learned
-            .extend(memories.into_iter().filter(|memory| memory.source.session.as_deref() == Some(session)));
+        learned.extend(snapshot.memories(owner, &scope)?.into_iter().filter(is_of_it));
     }
     Ok(learned)
 }
 
-fn without_session(set: ChangeSet, session: Session) -> ChangeSet {
-    let names: Vec<String> = names_of(&session.key.session).map(str::to_owned).collect();
-    let set = set.delete_session(session.key);
-    names.into_iter().fold(set, |set, name| set.delete_aux(Family::Injection, name))
-}
-
-/// Blanks the words of events that forgotten memories came from, and of what was made of them.
-fn blank_events(
+/// Adds the deletion of a session, of its work states, and of what was put into it, unless another one has its name.
+fn without_session(
     snapshot: &Snapshot,
     mut set: ChangeSet,
-    session: &str,
-    ordinals: &BTreeSet<u64>,
-    texts: &BTreeSet<String>,
+    session: Session,
 ) -> Result<ChangeSet, EngineError> {
-    for session in snapshot.sessions_named(&set.owner, session)? {
-        let key = session.key.clone();
-        // What is committed to it meanwhile must not be taken back.
-        set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
-        for ordinal in ordinals {
-            for (ordinal, event) in snapshot.events(&set.owner, &key, *ordinal..ordinal.saturating_add(1))? {
-                set = set.replace_event(key.clone(), ordinal, blanked(event));
-            }
-        }
-        for extractor in Who::LEDGERS {
-            set = set.delete_aux(Family::Candidates, crate::dream::session_record(&key, extractor));
-        }
-        set = set.put_session(blank_summary(session, texts));
+    let owner = set.owner.clone();
+    for work in snapshot.works(&owner)?.into_iter().filter(|work| is_work_in(work, &session)) {
+        set = set.clear_work(work.agent.id, work.project, work.session);
     }
-    Ok(set)
-}
-
-fn blanked(mut event: Event) -> Event {
-    event.text = FORGOTTEN.to_owned();
-    if let Some(tool) = &mut event.tool {
-        tool.input = FORGOTTEN.to_owned();
-        tool.output = FORGOTTEN.to_owned();
-    }
-    event
-}
-
-/// Takes the lines of a summary out that repeat the forgotten words.
-fn blank_summary(mut session: Session, texts: &BTreeSet<String>) -> Session {
-    let words: Vec<_> = texts.iter().map(|text| text::normalise_words(text)).collect();
-    let repeats = |line: &str| {
-        let own = text::normalise_words(line);
-        words.iter().any(|words| doze_core::text::jaccard(&own, words) > 0.5)
-    };
-    if let Some(task) = &mut session.task {
-        for text in [&mut task.title, &mut task.spec, &mut task.prompt] {
-            if repeats(text) {
-                *text = FORGOTTEN.to_owned();
-            }
+    for name in names_of(&session.key.session) {
+        if called_so(snapshot, &owner, name)?.iter().all(|other| other.key == session.key) {
+            set = set.delete_aux(Family::Injection, name);
         }
     }
-    let Some(summary) = &mut session.summary else { return session };
-    for line in [
-        &mut summary.what,
-        &mut summary.request,
-        &mut summary.work_done,
-        &mut summary.goal,
-        &mut summary.progress,
-    ] {
-        if repeats(line) {
-            *line = FORGOTTEN.to_owned();
-        }
-    }
-    for lines in
-        [&mut summary.decisions, &mut summary.unfinished, &mut summary.open_items, &mut summary.next_steps]
-    {
-        lines.retain(|line| !repeats(line));
-    }
-    session
+    Ok(set.delete_session(session.key))
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use doze_core::duplicate::denied;
-use doze_core::model::OwnerId;
+use doze_core::model::{AgentId, OwnerId, ProjectId, Session, SessionKey};
 use doze_core::text::normalise_words;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::commit::{former_ids, given_name, is_of_harness};
 use crate::{Engine, EngineError};
 
 const KEY: &str = "tombstone_key";
@@ -26,16 +27,56 @@ impl Engine {
         Ok(snapshot.aux(owner, Family::Tombstone, &keyed_hash(&key, text))?.is_some())
     }
 
-    /// Until when a session's events were forgotten with it: neither its file nor its next commit brings them back.
+    /// Whether a text with these words was forgotten, and the set, which holds only as long as it is not: somebody may
+    /// forget it before the set is applied.
+    pub(crate) fn unless_forgotten(
+        &self,
+        snapshot: &Snapshot,
+        set: ChangeSet,
+        text: &str,
+    ) -> Result<(ChangeSet, bool), EngineError> {
+        let Some(key) = snapshot.aux(&set.owner, Family::Setting, KEY)? else {
+            let first = Subject::Aux(Family::Setting, KEY.to_owned());
+            return Ok((set.expect_seen(snapshot, first)?, false));
+        };
+        let grave = keyed_hash(&key, text);
+        if snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
+            return Ok((set, true));
+        }
+        Ok((set.expect_seen(snapshot, Subject::Aux(Family::Tombstone, grave))?, false))
+    }
+
+    /// Until when the events of a session were forgotten with it: neither its file nor its next commit brings them back.
+    /// Another agent's session, or one of another project, is another one though it has the same name.
     pub(crate) fn session_forgotten_at(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
-        session: &str,
+        key: &SessionKey,
+        agent: &AgentId,
+        project: Option<&ProjectId>,
     ) -> Result<Option<Timestamp>, EngineError> {
-        let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(None) };
-        let at = snapshot.aux(owner, Family::Tombstone, &session_hash(&key, session))?;
-        Ok(at.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()))
+        let Some(secret) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(None) };
+        let held = project.map(|id| snapshot.project(owner, id)).transpose()?.flatten();
+        let former = held.iter().flat_map(|project| former_ids(&project.aliases));
+        let mut at = None;
+        for project in [project.cloned()].into_iter().chain(former.map(Some)) {
+            let grave = session_hash(&secret, key, agent, project.as_ref());
+            let told = snapshot.aux(owner, Family::Tombstone, &grave)?;
+            at = at.max(told.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()));
+        }
+        Ok(at)
+    }
+
+    /// The same of a session that is there: one of its name was forgotten before it.
+    pub(crate) fn forgotten_at(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        session: &Session,
+    ) -> Result<Option<Timestamp>, EngineError> {
+        let project = session.project.as_ref();
+        self.session_forgotten_at(snapshot, owner, &session.key, &session.agent.id, project)
     }
 
     /// Makes sure that there is a key, so that one set can bury a session and its memories.
@@ -53,11 +94,12 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
-        session: &str,
+        session: &Session,
     ) -> Result<ChangeSet, EngineError> {
         let (set, key) = self.tombstone_key(snapshot, set)?;
         let at = self.now().to_string().into_bytes();
-        Ok(set.put_aux(Family::Tombstone, session_hash(&key, session), at))
+        let grave = session_hash(&key, &session.key, &session.agent.id, session.project.as_ref());
+        Ok(set.put_aux(Family::Tombstone, grave, at))
     }
 
     /// The key, minted in this set when there is none yet.
@@ -93,12 +135,19 @@ impl Engine {
     }
 }
 
-/// SHA-256 over the key and a session's name.
-fn session_hash(key: &[u8], session: &str) -> String {
+/// SHA-256 over the key, what a session is called and whose it is: under which key it is kept depends on who has the name
+/// already. The session of a harness is one wherever it moves.
+fn session_hash(secret: &[u8], key: &SessionKey, agent: &AgentId, project: Option<&ProjectId>) -> String {
+    let is_harness = is_of_harness(agent, &key.harness);
+    let whose = if is_harness { "" } else { agent.as_str() };
+    let place = project.filter(|_| !is_harness).map_or("", ProjectId::as_str);
     let mut hash = Sha256::new();
-    hash.update(key);
-    hash.update(b"\0session\0");
-    hash.update(session.as_bytes());
+    hash.update(secret);
+    let name = if is_harness { key.session.as_str() } else { given_name(&key.session, agent, project) };
+    for part in ["session", name, &key.harness, whose, place] {
+        hash.update(b"\0");
+        hash.update(part.as_bytes());
+    }
     doze_core::model::hex(&hash.finalize())
 }
 

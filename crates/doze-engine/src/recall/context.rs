@@ -8,7 +8,7 @@ use doze_core::render::recovery::{Known, LegacyMessage, LegacyRecovery, Recovery
 use doze_store::{SessionFilter, Snapshot};
 
 use super::{Reader, Told};
-use crate::commit::called;
+use crate::commit::{called, is_work_of};
 use crate::names::safe_name;
 use crate::project::Resolved;
 use crate::{Engine, EngineError};
@@ -82,7 +82,7 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         let mut works = works_of(&snapshot, owner, agent, place.as_ref())?;
         let chosen = match &session {
-            Some(session) => works.iter().position(|work| work.session.as_ref() == Some(session)),
+            Some(session) => works.iter().position(|work| is_work_of(work, session)),
             None => (!works.is_empty()).then_some(0),
         };
         let mut work = chosen.map(|at| works.remove(at));

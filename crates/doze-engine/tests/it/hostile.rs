@@ -212,7 +212,7 @@ fn what_is_kept_under_a_stand_in_is_found_by_the_name_it_stands_for() {
     let resumed = BriefRequest { source: Some("resume".to_owned()), ..brief };
     assert_eq!(kit.engine.brief(&kit.owner, &resumed).unwrap().text, "", "it has its text already");
 
-    let forget = Forget::Session { session: session.clone(), memories: true };
+    let forget = Forget::Session { session: session.as_str().into(), memories: true };
     let forgotten = kit.engine.forget(&kit.owner, &forget, true).unwrap();
     assert_eq!((forgotten.sessions, forgotten.memories), (1, 1));
     assert!(kit.engine.session(&kit.owner, &session, None).is_err());

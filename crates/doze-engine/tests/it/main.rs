@@ -9,6 +9,7 @@ mod commit;
 mod dream;
 mod face;
 mod faulty;
+mod forgetting;
 mod half_year;
 mod history;
 mod hostile;

@@ -209,7 +209,7 @@ fn forgetting_a_session_keeps_what_was_learned_unless_asked() {
     let fact = |id, text: &str| vec![prompt(id, text)];
     kit.commit(turn("s1", "a", &cwd, fact(1, "Remember: seeds run after migrations.")));
     kit.commit(turn("s2", "a", &cwd, fact(2, "Remember: the broker needs QUARTZ_PORT exported.")));
-    let forget = |session: &str, memories| Forget::Session { session: session.to_owned(), memories };
+    let forget = |session: &str, memories| Forget::Session { session: session.into(), memories };
     let first = kit.engine.forget(&kit.owner, &forget("s1", false), true).unwrap();
     assert_eq!((first.sessions, first.memories, first.events), (1, 0, 1));
     assert!(kit.brief(&cwd, "a").contains("migrations"));

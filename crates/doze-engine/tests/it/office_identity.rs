@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use doze_core::model::{Outcome, SessionEnd, TaskRef, Tokens, WorkStatus};
 use doze_engine::{
     CommitAnswer, CommitRequest, ContextRequest, Forget, ImportForm, ImportRequest, Imported, Reader,
-    RecoverRequest, SessionListRequest, WorkRequest,
+    RecoverRequest, SessionListRequest, SessionName, WorkRequest,
 };
 use serde_json::{Value, json};
 
@@ -81,12 +81,42 @@ fn a_session_stays_what_it_is_when_the_name_is_free_again_and_names_that_look_li
     let shop = kit.project("shop");
     kit.commit(printed("1", "alex", &shop, "SUMMARY: alex built the gate"));
     kit.commit(printed("1", "sam", &shop, "SUMMARY: sam built the wall"));
-    let plain = Forget::Session { session: "1".to_owned(), memories: false };
+    let of_alex =
+        SessionName { session: "1".to_owned(), agent: Some("alex".into()), ..SessionName::default() };
+    let plain = Forget::Session { session: of_alex, memories: false };
     kit.engine.forget(&kit.owner, &plain, true).unwrap();
     kit.commit(printed("1", "sam", &shop, "SUMMARY: sam went on with the wall"));
     assert_eq!(did(&kit, &shop, "sam"), ["sam went on with the wall"], "it is one session");
     kit.commit(printed("build~0123456789ab", "sam", &shop, "SUMMARY: sam built another thing"));
     assert_eq!(told(&kit, &shop, "sam", Some("build")), "");
+}
+
+#[test]
+fn a_session_goes_by_the_id_that_a_list_shows_as_by_the_name_its_agent_gave_it() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    kit.commit(printed("same", "alex", &shop, "SUMMARY: alex built the gate"));
+    for (by, cwd) in [("sam", &shop), ("alex", &web)] {
+        kit.commit(printed("same", by, cwd, &format!("SUMMARY: {by} built the wall")));
+        let list = SessionListRequest { reader: reader(cwd, by), limit: 9, ..Default::default() };
+        let shown = kit.engine.sessions(&kit.owner, &list).unwrap().items.remove(0).key.session;
+        assert!(shown.starts_with("same~"), "{shown}");
+        for (told_as, done_as) in [("same", &*shown), (&*shown, "same"), (&*shown, &*shown)] {
+            set_work(&kit, cwd, by, told_as, "the job that crashed");
+            for name in ["same", &*shown] {
+                assert!(told(&kit, cwd, by, Some(name)).contains("the job that crashed"), "{told_as} {name}");
+                kit.engine.work(&kit.owner, &reader(cwd, by), Some(name)).unwrap();
+            }
+            assert_eq!(states(&kit, cwd, by), 1, "it is one");
+            let done = format!("SUMMARY: {by} did the job told as {} and {}", told_as.len(), done_as.len());
+            assert_eq!(kit.commit(printed(done_as, by, cwd, &done)).session, done_as);
+            assert_eq!(states(&kit, cwd, by), 0, "{told_as} {done_as}");
+        }
+        assert_eq!(did(&kit, cwd, by).len(), 1, "{by}");
+        set_work(&kit, cwd, by, "same", "one more");
+        assert_eq!(kit.engine.clear_work(&kit.owner, &reader(cwd, by), Some(&shown)).unwrap(), 1);
+    }
+    assert_eq!(did(&kit, &shop, "alex"), ["alex built the gate"]);
 }
 
 #[test]

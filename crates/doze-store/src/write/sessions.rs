@@ -57,20 +57,20 @@ impl Writing<'_, '_> {
             .sessions
             .remove((owner, name, harness))?
             .map(|old| unseal_json::<SessionFacts>(old.value()));
-        match old {
+        match &old {
             None => {}
             Some(Ok(facts)) => {
-                self.remove_times(key, &facts)?;
+                self.remove_times(key, facts)?;
                 self.count(COUNT_SESSIONS, -1);
             }
             Some(Err(damage)) => {
-                self.quarantine.add("sessions", format!("{owner} {name} {harness}"), &damage);
+                self.quarantine.add("sessions", format!("{owner} {name} {harness}"), damage);
                 self.count(COUNT_SESSIONS, -1);
             }
         }
         self.delete_events(key)?;
         self.delete_session_aux(key)?;
-        self.delete_session_works(key)?;
+        self.delete_session_works(key, old.and_then(Result::ok).as_ref())?;
         self.untouch(Subject::Session(key.clone()).key());
         Ok(())
     }
@@ -98,8 +98,17 @@ impl Writing<'_, '_> {
         Ok(())
     }
 
-    /// The work states of the session, told from another program's session of the same name by the agent's harness.
-    fn delete_session_works(&mut self, key: &SessionKey) -> Result<(), StorageError> {
+    /// The work states of the session. Another program's session of the same name has its own, and so has another
+    /// agent's, or one of the same agent in another project, save the helpers of one harness.
+    fn delete_session_works(
+        &mut self,
+        key: &SessionKey,
+        facts: Option<&SessionFacts>,
+    ) -> Result<(), StorageError> {
+        let is_helper = |agent: &str| {
+            let rest = agent.strip_prefix(key.harness.as_str()).filter(|_| !key.harness.is_empty());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         let mut gone = Vec::new();
         for row in self.tables.works.range((self.owner, "", "", "")..)? {
             let (row, value) = row?;
@@ -113,7 +122,8 @@ impl Writing<'_, '_> {
                     harness.is_empty() || key.harness.is_empty() || *harness == key.harness
                 })
             };
-            if session == key.session && same_program() {
+            let same_agent = is_helper(agent) || facts.is_none_or(|facts| facts.is_of(agent, project));
+            if session == key.session && same_agent && same_program() {
                 gone.push((agent.to_owned(), project.to_owned()));
             }
         }

@@ -1,11 +1,12 @@
 //! `memory.*`.
 
 use doze_core::model::{AgentId, Face, Kind, MemoryId, Space, Status};
-use doze_engine::{AddOutcome, EditRequest, Forget, ListRequest, MemoryRequest, StatusFilter, Verdict};
+use doze_engine::{
+    AddOutcome, EditRequest, Forget, ListRequest, MemoryRequest, SessionName, StatusFilter, Verdict,
+};
 use doze_protocol::memory::{
-    AddAnswer, AddParams, ConfirmParams, EditParams, FeedbackParams, ForgetAnswer, ForgetParams, IdParams,
-    ListParams, PinParams, PromoteAnswer, PromoteParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange,
-    WhyEvent,
+    AddAnswer, AddParams, ConfirmParams, EditParams, FeedbackParams, ForgetParams, IdParams, ListParams,
+    PinParams, PromoteAnswer, PromoteParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange, WhyEvent,
 };
 use doze_protocol::{List, WireError, bounds, parse_params};
 use serde_json::Value;
@@ -155,13 +156,18 @@ impl Dispatch {
         let params: ForgetParams = parse_params(params)?;
         let what = match (params.id, params.session, params.project, params.all) {
             (Some(id), None, None, false) => Forget::Memory(self.memory_id(&id)?),
-            (None, Some(session), None, false) => Forget::Session { session, memories: params.memories },
+            (None, Some(session), None, false) => {
+                let agent = params.agent.map(Into::into);
+                let session =
+                    SessionName { session, harness: params.harness, agent, project: params.in_project };
+                Forget::Session { session, memories: params.memories }
+            }
             (None, None, Some(project), false) => Forget::Project(project),
             (None, None, None, true) => Forget::All,
             _ => return Err(WireError::invalid("id", "expected exactly one of id, session, project, all")),
         };
         let gone = self.engine.forget(&self.owner, &what, params.human).map_err(told)?;
-        answer(&ForgetAnswer { memories: gone.memories, sessions: gone.sessions, events: gone.events })
+        answer(&wire::forgotten(gone))
     }
 
     pub(super) fn memory_reinstate(&self, params: Value) -> Result<Value, WireError> {

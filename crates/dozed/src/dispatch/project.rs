@@ -1,7 +1,6 @@
 //! `project.*`.
 
 use doze_engine::Forget;
-use doze_protocol::memory::ForgetAnswer;
 use doze_protocol::project::{
     ForgetParams, IgnoreParams, ListParams, MergeParams, MoveParams, NameParams, SplitParams,
 };
@@ -52,7 +51,7 @@ impl Dispatch {
         let params: ForgetParams = parse_params(params)?;
         let project = named(params.project, params.cwd)?;
         let gone = self.engine.forget(&self.owner, &Forget::Project(project), params.human).map_err(told)?;
-        answer(&ForgetAnswer { memories: gone.memories, sessions: gone.sessions, events: gone.events })
+        answer(&wire::forgotten(gone))
     }
 
     fn card(&self, name: &str) -> Result<Value, WireError> {

@@ -6,8 +6,8 @@ use doze_core::model::{
 };
 use doze_core::rank::Explain;
 use doze_core::render::Rendered;
-use doze_engine::{Hit, ProjectCard, Task};
-use doze_protocol::memory::{MemoryRecord, Quote};
+use doze_engine::{Forgotten, Hit, ProjectCard, Task};
+use doze_protocol::memory::{ForgetAnswer, MemoryRecord, Quote};
 use doze_protocol::session as wire;
 use doze_protocol::work::{TaskRecord, WorkRecord};
 use doze_protocol::{Agent, dream, memory, project, recall};
@@ -15,6 +15,11 @@ use serde_json::Value;
 
 pub(super) fn agent(agent: &AgentRef) -> Agent {
     Agent { id: agent.id.to_string(), name: agent.name.clone(), harness: agent.harness.clone() }
+}
+
+pub(super) fn forgotten(gone: Forgotten) -> ForgetAnswer {
+    let Forgotten { memories, sessions, events, lines } = gone;
+    ForgetAnswer { memories, sessions, events, lines }
 }
 
 pub(super) fn memory(memory: &Memory) -> MemoryRecord {

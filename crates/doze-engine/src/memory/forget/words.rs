@@ -1,0 +1,262 @@
+//! Forgotten words in what others said and did: events, summaries, tasks and work states. The sentence that says them
+//! goes, the rest stays; of the event that a memory came from nothing stays, because it was made of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use doze_core::model::{Event, OwnerId, ProjectId, Session, SessionKey, WorkState};
+use doze_core::text::Statements;
+use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
+
+use super::{Evidence, FORGOTTEN, Gone};
+use crate::EngineError;
+use crate::asking::Who;
+use crate::commit::is_of_harness;
+use crate::office::{foreign_session_key, foreign_work_key};
+use crate::task::without_words;
+
+/// Sessions of a project that are looked through, the newest, and events read at once.
+const MAX_SESSIONS: usize = 1_000;
+const EVENTS_READ: u64 = 256;
+/// Bytes of events that are written anew in one change set; of more nothing is left.
+const MAX_BYTES: usize = 32 << 20;
+
+/// Adds the blanking of what memories came from and, if `everywhere`, of what says the same in their projects. Answers
+/// how many sentences said it there.
+pub(super) fn without(
+    snapshot: &Snapshot,
+    set: ChangeSet,
+    gone: &Gone,
+    everywhere: bool,
+) -> Result<(ChangeSet, u64), EngineError> {
+    let owner = set.owner.clone();
+    let statements = Statements::of(gone.statements.iter().map(String::as_str));
+    let sources = sources(snapshot, &owner, gone, &statements)?;
+    let mut blanks = Blanks { snapshot, set, statements, lines: 0, bytes: 0 };
+    for (session, ordinals) in sources.values() {
+        blanks.session(session.clone(), ordinals, everywhere)?;
+    }
+    if everywhere && !blanks.statements.is_empty() {
+        let mut seen: BTreeSet<SessionKey> = sources.into_keys().collect();
+        for place in &gone.places {
+            // What is known everywhere may have been said anywhere.
+            let filter = SessionFilter { project: place.clone().map(Some), ..SessionFilter::default() };
+            for session in snapshot.sessions(&owner, &filter, None, MAX_SESSIONS)?.items {
+                if seen.insert(session.key.clone()) {
+                    blanks.session(session, &BTreeSet::new(), true)?;
+                }
+            }
+        }
+        let is_there = |project: Option<&ProjectId>| {
+            gone.places.contains(&None) || gone.places.contains(&project.cloned())
+        };
+        for work in snapshot.works(&owner)?.into_iter().filter(|work| is_there(work.project.as_ref())) {
+            blanks.work(work)?;
+        }
+        let tasks = gone.places.iter().flatten();
+        for project in tasks {
+            let set = std::mem::replace(&mut blanks.set, ChangeSet::new(owner.clone()));
+            let take_out = |text: &str| blanks.statements.taken_out(text, FORGOTTEN);
+            let (set, lines) = without_words(snapshot, set, project, &take_out)?;
+            (blanks.set, blanks.lines) = (set, blanks.lines + lines);
+        }
+    }
+    Ok((blanks.set, blanks.lines))
+}
+
+/// A session with the ordinals of some of its events.
+type Source = (Session, BTreeSet<u64>);
+
+/// The sessions, and their events, that memories came from.
+fn sources(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    gone: &Gone,
+    statements: &Statements,
+) -> Result<BTreeMap<SessionKey, Source>, EngineError> {
+    let mut sources: BTreeMap<SessionKey, Source> = BTreeMap::new();
+    for (name, events) in &gone.evidence {
+        let named = snapshot.sessions_named(owner, name)?;
+        for event in events {
+            let mut meant: Vec<&Session> = named.iter().filter(|session| may_be_of(event, session)).collect();
+            if meant.len() > 1 {
+                // Which harness saw it again was not noted.
+                let mut saying = Vec::new();
+                for session in &meant {
+                    let at = event.ordinal..event.ordinal.saturating_add(1);
+                    let events = snapshot.events(owner, &session.key, at)?;
+                    if events.iter().any(|(_, event)| texts(event).any(|text| says(statements, text))) {
+                        saying.push(*session);
+                    }
+                }
+                meant = if saying.is_empty() { meant } else { saying };
+            }
+            for session in meant {
+                let source = sources.entry(session.key.clone());
+                let (_, ordinals) = source.or_insert_with(|| (session.clone(), BTreeSet::new()));
+                ordinals.insert(event.ordinal);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// Whether a session is one that evidence with its name may come from: another harness, agent or project may have one of
+/// that name.
+fn may_be_of(event: &Evidence, session: &Session) -> bool {
+    let moves = is_of_harness(&session.agent.id, &session.key.harness);
+    let is_its_agents = event
+        .agent
+        .as_ref()
+        .is_none_or(|agent| agent.harness == session.key.harness && (moves || agent.id == session.agent.id));
+    let is_its_place = moves || event.project.is_none() || event.project == session.project;
+    is_its_agents && is_its_place
+}
+
+fn says(statements: &Statements, text: &str) -> bool {
+    statements.taken_out(text, "").is_some()
+}
+
+fn texts(event: &Event) -> impl Iterator<Item = &str> {
+    let tool = event.tool.iter().flat_map(|tool| [tool.input.as_str(), tool.output.as_str()]);
+    [event.text.as_str()].into_iter().chain(tool)
+}
+
+/// A change set that blanks, while it grows.
+struct Blanks<'a> {
+    snapshot: &'a Snapshot,
+    set: ChangeSet,
+    statements: Statements,
+    lines: u64,
+    bytes: usize,
+}
+
+impl Blanks<'_> {
+    /// Blanks in a session: the events it was learned from as a whole, else the sentences that say it.
+    fn session(
+        &mut self,
+        mut session: Session,
+        sources: &BTreeSet<u64>,
+        everywhere: bool,
+    ) -> Result<(), EngineError> {
+        let (owner, key) = (self.set.owner.clone(), session.key.clone());
+        let mut replaced: Vec<(u64, Event)> = Vec::new();
+        for ordinal in sources {
+            let events = self.snapshot.events(&owner, &key, *ordinal..ordinal.saturating_add(1))?;
+            replaced.extend(events.into_iter().map(|(ordinal, event)| (ordinal, blanked(event))));
+        }
+        let mut start = if everywhere { 0 } else { session.event_count };
+        while start < session.event_count {
+            let end = session.event_count.min(start + EVENTS_READ);
+            for (ordinal, event) in self.snapshot.events(&owner, &key, start..end)? {
+                if !sources.contains(&ordinal) {
+                    replaced.extend(self.event(event).map(|event| (ordinal, event)));
+                }
+            }
+            start = end;
+        }
+        let is_told = self.record(&mut session);
+        if replaced.is_empty() && !is_told {
+            return Ok(());
+        }
+        let empty = ChangeSet::new(owner);
+        // What is committed to it meanwhile must not be taken back.
+        let mut set = std::mem::replace(&mut self.set, empty)
+            .expect_seen(self.snapshot, Subject::Session(key.clone()))?;
+        for (ordinal, event) in replaced {
+            set = set.replace_event(key.clone(), ordinal, event);
+        }
+        for extractor in Who::LEDGERS {
+            set = set.delete_aux(Family::Candidates, crate::dream::session_record(&key, extractor));
+        }
+        self.set = set.delete_aux(Family::Other, foreign_session_key(&key)).put_session(session);
+        Ok(())
+    }
+
+    /// An event without the sentences that say it, if there are any.
+    fn event(&mut self, mut event: Event) -> Option<Event> {
+        let before = self.lines;
+        self.text(&mut event.text);
+        if let Some(tool) = &mut event.tool {
+            self.text(&mut tool.input);
+            self.text(&mut tool.output);
+        }
+        if self.lines == before {
+            return None;
+        }
+        self.bytes += texts(&event).map(str::len).sum::<usize>();
+        Some(if self.bytes > MAX_BYTES { blanked(event) } else { event })
+    }
+
+    /// Blanks what is told of a session.
+    fn record(&mut self, session: &mut Session) -> bool {
+        let before = self.lines;
+        if let Some(task) = &mut session.task {
+            [&mut task.title, &mut task.spec, &mut task.prompt].into_iter().for_each(|text| self.text(text));
+        }
+        if let Some(summary) = &mut session.summary {
+            let texts = [
+                &mut summary.what,
+                &mut summary.request,
+                &mut summary.work_done,
+                &mut summary.goal,
+                &mut summary.progress,
+            ];
+            texts.into_iter().for_each(|text| self.text(text));
+            let lists = [
+                &mut summary.decisions,
+                &mut summary.unfinished,
+                &mut summary.open_items,
+                &mut summary.next_steps,
+            ];
+            lists.into_iter().for_each(|list| self.list(list));
+        }
+        self.lines > before
+    }
+
+    /// Blanks in a work state.
+    fn work(&mut self, mut work: WorkState) -> Result<(), EngineError> {
+        let before = self.lines;
+        self.text(&mut work.summary);
+        for text in work.task_prompt.iter_mut().chain(&mut work.last_activity) {
+            self.text(text);
+        }
+        self.list(&mut work.next_steps);
+        self.list(&mut work.unfinished);
+        if self.lines == before {
+            return Ok(());
+        }
+        let subject = Subject::Work(work.agent.id.clone(), work.project.clone(), work.session.clone());
+        let empty = ChangeSet::new(self.set.owner.clone());
+        let mut set = std::mem::replace(&mut self.set, empty).expect_seen(self.snapshot, subject)?;
+        if let Some(project) = &work.project {
+            set = set.delete_aux(Family::Other, foreign_work_key(project, work.agent.id.as_str()));
+        }
+        self.set = set.put_work(work);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &mut String) {
+        if let Some((left, count)) = self.statements.taken_out(text, FORGOTTEN) {
+            *text = left;
+            self.lines += count;
+        }
+    }
+
+    /// The entries of a list that say nothing else go.
+    fn list(&mut self, list: &mut Vec<String>) {
+        list.retain_mut(|entry| {
+            let before = self.lines;
+            self.text(entry);
+            self.lines == before || entry != FORGOTTEN
+        });
+    }
+}
+
+fn blanked(mut event: Event) -> Event {
+    event.text = FORGOTTEN.to_owned();
+    if let Some(tool) = &mut event.tool {
+        tool.input = FORGOTTEN.to_owned();
+        tool.output = FORGOTTEN.to_owned();
+    }
+    event
+}

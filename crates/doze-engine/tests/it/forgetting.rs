@@ -1,0 +1,308 @@
+//! What forgetting takes and what it leaves: the session that is meant, every sentence that says it, what comes in
+//! meanwhile, and copies in other words.
+
+use doze_core::model::{AgentRef, Memory, SessionEnd, TaskRef};
+use doze_engine::{
+    CommitRequest, ContextRequest, Forget, Forgotten, ListRequest, MemoryRequest, Problem, RecoverRequest,
+    SearchRequest, SessionName, StatusFilter, TaskRequest, WorkRequest,
+};
+
+use crate::kit::{Kit, agent, answer, prompt, reader, turn};
+
+fn all(kit: &Kit) -> Vec<Memory> {
+    let request =
+        ListRequest { everywhere: true, status: StatusFilter::All, limit: 500, ..Default::default() };
+    kit.engine.memories(&kit.owner, &request).unwrap().items
+}
+
+fn that_says(kit: &Kit, words: &str) -> Memory {
+    let mut found = all(kit);
+    found.retain(|memory| memory.body.contains(words));
+    assert!(!found.is_empty(), "{words}");
+    found.remove(0)
+}
+
+fn forget(kit: &Kit, words: &str) -> Forgotten {
+    let what = Forget::Memory(that_says(kit, words).id);
+    kit.engine.forget(&kit.owner, &what, true).unwrap()
+}
+
+fn forget_session(kit: &Kit, session: impl Into<SessionName>) -> Result<Forgotten, doze_engine::EngineError> {
+    let what = Forget::Session { session: session.into(), memories: true };
+    kit.engine.forget(&kit.owner, &what, true)
+}
+
+fn said(session: &str, by: AgentRef, cwd: &str, id: i64, text: &str) -> CommitRequest {
+    CommitRequest { agent: by, ..turn(session, "x", cwd, vec![prompt(id, text)]) }
+}
+
+fn harness(name: &str) -> AgentRef {
+    AgentRef { id: name.into(), name: name.to_owned(), harness: name.to_owned() }
+}
+
+fn history(kit: &Kit, cwd: &str, word: &str) -> usize {
+    let request = SearchRequest {
+        reader: doze_engine::Reader { cwd: Some(cwd.to_owned()), ..Default::default() },
+        query: word.to_owned(),
+        history: true,
+        ..Default::default()
+    };
+    kit.engine.search(&kit.owner, &request).unwrap().hits.len()
+}
+
+#[test]
+fn of_sessions_with_one_name_only_the_one_that_is_meant_goes() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    let runs = [
+        (harness("claude-code"), &shop, "the walnut service is restarted by hand"),
+        (harness("codex"), &web, "the ledger uses serialisable isolation everywhere"),
+        (agent("alex"), &shop, "the zanzibar gateway needs a client certificate"),
+        (agent("alex"), &web, "the osprey queue needs a broker of its own"),
+    ];
+    for (n, (by, cwd, fact)) in runs.iter().enumerate() {
+        kit.commit(said("main-1", by.clone(), cwd, n as i64, &format!("Remember: {fact}.")));
+    }
+    let refused = forget_session(&kit, "main-1").unwrap_err();
+    assert_eq!(refused.problem, Problem::Invalid);
+    for part in
+        ["main-1 fits 4 sessions", "main-1 of claude-code in project shop", "main-1 of codex in", "main-1~"]
+    {
+        assert!(refused.message.contains(part), "{part}: {}", refused.message);
+    }
+    assert!(refused.hint.contains("doze forget --session main-1 --agent "), "{}", refused.hint);
+    let by = |agent: Option<&str>, harness: Option<&str>, project: Option<&str>| SessionName {
+        session: "main-1".to_owned(),
+        agent: agent.map(Into::into),
+        harness: harness.map(str::to_owned),
+        project: project.map(str::to_owned),
+    };
+    let of_alex = forget_session(&kit, by(Some("alex"), None, None)).unwrap_err();
+    assert!(of_alex.hint.contains("--in-project "), "{}", of_alex.hint);
+    assert_eq!(forget_session(&kit, by(Some("sam"), None, None)).unwrap_err().problem, Problem::NotFound);
+    assert_eq!(all(&kit).len(), 4, "nothing has happened yet");
+
+    let steps = [
+        (by(None, Some("codex"), None), "ledger", &web),
+        (by(Some("alex"), None, Some("shop")), "zanzibar", &shop),
+        (by(Some("alex"), None, None), "osprey", &web),
+        ("main-1".into(), "walnut", &shop),
+    ];
+    for (n, (named, word, cwd)) in steps.into_iter().enumerate() {
+        assert!(history(&kit, cwd, word) > 0, "{word}");
+        let gone = forget_session(&kit, named).unwrap();
+        assert_eq!((gone.sessions, gone.memories), (1, 1), "{word}");
+        assert!(all(&kit).len() == 3 - n && history(&kit, cwd, word) == 0, "{word}");
+    }
+}
+
+#[test]
+fn a_session_of_another_agent_under_a_name_that_is_free_again_keeps_its_past() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    kit.commit(said("main", agent("alex"), &shop, 1, "Remember: the walnut service is restarted by hand."));
+    kit.pass(jiff::SignedDuration::from_mins(1));
+    forget_session(&kit, "main").unwrap();
+    let old = "Remember: the zanzibar gateway needs a client certificate.";
+    assert_eq!(kit.commit(said("main", agent("sam"), &shop, 2, old)).events.new, 1, "it was never forgotten");
+    let again = said("main", agent("alex"), &shop, 1, "Remember: the walnut service is restarted by hand.");
+    assert_eq!(kit.commit(again).events.new, 0);
+    // Evidence of a session that is gone is not looked for in the one that has its name now.
+    kit.commit(said(
+        "other",
+        agent("kim"),
+        &shop,
+        3,
+        "Remember: the osprey queue needs a broker of its own.",
+    ));
+    let what = Forget::Session { session: "other".into(), memories: false };
+    kit.engine.forget(&kit.owner, &what, true).unwrap();
+    kit.pass(jiff::SignedDuration::from_mins(1));
+    let mut anew = said("other", agent("lee"), &shop, 4, "Please look at the heron page.");
+    anew.events[0].at = None;
+    kit.commit(anew);
+    forget(&kit, "osprey");
+    assert!(history(&kit, &shop, "heron") > 0);
+}
+
+#[test]
+fn a_forgotten_session_takes_its_own_work_state_and_no_other() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    let runs = [("alex", &shop), ("sam", &shop), ("alex", &web)];
+    for (n, (by, cwd)) in runs.into_iter().enumerate() {
+        kit.commit(turn("1", by, cwd, vec![answer(n as i64, &format!("word {n} of it"))]));
+        let request = WorkRequest {
+            agent: Some(agent(by)),
+            reader: reader(cwd, by),
+            session: Some("1".to_owned()),
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &request).unwrap();
+    }
+    let states = |by: &str, cwd: &str| kit.engine.works(&kit.owner, &reader(cwd, by)).unwrap().len();
+    for (by, cwd, left) in [("sam", &shop, [1, 0, 1]), ("alex", &shop, [0, 0, 1])] {
+        let named = SessionName {
+            session: "1".to_owned(),
+            agent: Some(by.into()),
+            project: Some(cwd.clone()),
+            ..SessionName::default()
+        };
+        forget_session(&kit, named).unwrap();
+        assert_eq!(runs.map(|(by, cwd)| states(by, cwd)), left, "{by}");
+    }
+}
+
+#[test]
+fn what_was_forgotten_stands_in_no_summary_task_message_or_work_state_and_the_rest_stays() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = "the staging tenant of Acme Corp has the code name bluebird";
+    let mut run = turn("a", "l1", &cwd, Vec::new());
+    run.end = SessionEnd::Session;
+    run.output = Some(format!(
+        "Important: {fact}.\nSUMMARY: Set up the pages. Wrote down that {fact}, then fixed nine tests. All is green.\n\
+         TODO: tell sam that {fact}\nTODO: bump the version"
+    ));
+    run.task = Some(TaskRef {
+        id: "T1".into(),
+        title: "Pages".into(),
+        spec: String::new(),
+        prompt: format!("Build the pages. Remember that {fact}."),
+    });
+    kit.commit(run);
+    kit.commit(turn(
+        "b",
+        "l2",
+        &cwd,
+        vec![answer(5, &format!("The form works. As noted, {fact}. Tests pass."))],
+    ));
+    let work = WorkRequest {
+        agent: Some(agent("l2")),
+        reader: reader(&cwd, "l2"),
+        session: Some("b".to_owned()),
+        task_prompt: Some(format!("Note that {fact}. Build the search page.")),
+        next_steps: Some(vec![format!("write that {fact}"), "ship it".to_owned()]),
+        last_activity: Some("ran the tests".to_owned()),
+        ..Default::default()
+    };
+    kit.engine.set_work(&kit.owner, &work).unwrap();
+    let task = TaskRequest {
+        id: "T2".into(),
+        title: Some("Docs".into()),
+        spec: Some(format!("Say there: {fact}\nSay who pays.")),
+        ..Default::default()
+    };
+    kit.engine.set_task(&kit.owner, &reader(&cwd, "x"), &task).unwrap();
+
+    let gone = forget(&kit, "bluebird");
+    assert!(gone.lines >= 7, "{gone:?}");
+    let told = |session: &str, by: &str| {
+        let request = RecoverRequest {
+            reader: reader(&cwd, by),
+            session: Some(session.to_owned()),
+            ..Default::default()
+        };
+        kit.engine.recover(&kit.owner, &request).unwrap()
+    };
+    let sessions: Vec<_> =
+        ["a", "b"].into_iter().map(|name| kit.engine.session(&kit.owner, name, None).unwrap()).collect();
+    let tasks = kit.engine.tasks(&kit.owner, &reader(&cwd, "x")).unwrap();
+    let left = format!("{sessions:?} {tasks:?} {:?} {:?}", told("a", "l1"), told("b", "l2"));
+    assert!(!left.contains("bluebird"), "{left}");
+    for kept in [
+        "All is green.",
+        "bump the version",
+        "Build the pages.",
+        "The form works.",
+        "Tests pass.",
+        "Build the search page.",
+        "ship it",
+        "ran the tests",
+        "Say who pays.",
+    ] {
+        assert!(left.contains(kept), "{kept}: {left}");
+    }
+    assert_eq!((history(&kit, &cwd, "bluebird"), history(&kit, &cwd, "form") > 0), (0, true));
+    // The next commit of the session tells of it anew, from what is left.
+    kit.commit(turn("a", "l1", &cwd, vec![answer(9, "SUMMARY: went on with the pages")]));
+    assert!(!format!("{:?}", kit.engine.session(&kit.owner, "a", None).unwrap()).contains("bluebird"));
+}
+
+#[test]
+fn a_commit_in_flight_does_not_bring_back_what_is_forgotten_meanwhile() {
+    let (kit, meddler) = Kit::disturbed();
+    let cwd = kit.project("shop");
+    let fact = "Remember: the zanzibar gateway needs a client certificate.";
+    kit.commit(turn("s", "alex", &cwd, vec![prompt(1, fact)]));
+    let id = that_says(&kit, "zanzibar").id;
+    let (engine, owner) = (kit.engine.clone(), kit.owner.clone());
+    // The commit draws the id of its own fact after it has looked whether that was forgotten.
+    meddler.at_random(move || {
+        engine.forget(&owner, &Forget::Memory(id), true).unwrap();
+    });
+    let done = kit.commit(turn("t", "sam", &cwd, vec![prompt(2, fact)]));
+    assert!(meddler.is_done() && done.facts.added == 0, "{done:?}");
+    assert_eq!(all(&kit), []);
+}
+
+#[test]
+fn what_was_kept_while_it_was_being_forgotten_goes_as_well() {
+    let (kit, meddler) = Kit::disturbed();
+    let cwd = kit.project("shop");
+    let fact = "Remember: the zanzibar gateway needs a client certificate.";
+    kit.commit(turn("s", "alex", &cwd, vec![prompt(1, fact)]));
+    let (engine, owner) = (kit.engine.clone(), kit.owner.clone());
+    let between = turn("t", "sam", &cwd, vec![prompt(2, fact)]);
+    // The first forget draws a key after it has read the spaces, and nobody had that one before.
+    meddler.at_random(move || {
+        assert_eq!(engine.commit(&owner, between).unwrap().facts.added, 1);
+    });
+    let gone = forget(&kit, "zanzibar");
+    assert!(meddler.is_done() && all(&kit).is_empty(), "{gone:?} {:?}", all(&kit));
+}
+
+#[test]
+fn a_fact_that_fellows_say_in_other_words_is_one_and_is_forgotten_in_all_of_them() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let says = |session: &str, by: &str, id: i64, text: &str| {
+        kit.commit(turn(session, by, &cwd, vec![answer(id, text)])).facts
+    };
+    says("x", "x", 1, "Important: always run the linter before committing.");
+    // Fewer than six words in ten are common, and it is the same rule.
+    assert_eq!(says("y", "y", 2, "Note: always execute linters before each commit.").promoted, 1);
+    let request = ContextRequest { reader: reader(&cwd, "z"), ..Default::default() };
+    let shared = kit.engine.context(&kit.owner, &request).unwrap().shared;
+    assert!(shared.len() == 1 && shared[0].confirmed_by.contains(&"y".to_owned()), "{shared:?}");
+    let what = Forget::Memory(shared[0].id.clone());
+    assert_eq!(kit.engine.forget(&kit.owner, &what, true).unwrap().memories, 3);
+    assert_eq!(all(&kit), []);
+    for (n, text) in
+        ["always run the linter before committing.", "always execute linters before each commit."]
+            .into_iter()
+            .enumerate()
+    {
+        assert_eq!(says(&format!("q{n}"), "q", 5 + n as i64, &format!("Note: {text}")).added, 0, "{text}");
+    }
+}
+
+#[test]
+fn a_memory_of_a_person_in_other_words_stays() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let by_hand = |body: &str, by_person: bool| {
+        let request = MemoryRequest {
+            body: body.to_owned(),
+            by_person,
+            reader: reader(&cwd, "a"),
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap();
+    };
+    by_hand("Always run the linter before committing", true);
+    kit.commit(turn("y", "y", &cwd, vec![answer(2, "Note: always execute linters before each commit.")]));
+    forget(&kit, "execute linters");
+    let left = all(&kit);
+    assert!(left.len() == 1 && left[0].body.contains("run the linter"), "{left:?}");
+}
