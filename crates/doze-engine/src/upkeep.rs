@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use doze_core::model::{MemoryId, OwnerId, Session, hex};
+use doze_core::model::{Memory, MemoryId, OwnerId, Session, hex};
 use doze_store::{BackupError, ChangeSet, Changed, Family, LoggedChange, Snapshot, Subject};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
+use crate::commit::is_learned_in;
 use crate::{Engine, EngineError, Problem};
 
 /// Injections, and lines of them, that are remembered.
@@ -119,18 +120,21 @@ impl Engine {
         sessions: &[Session],
     ) -> Result<Vec<Extraction>, EngineError> {
         let snapshot = self.store().snapshot()?;
-        let mut learned: HashMap<&str, Vec<MemoryId>> =
+        let mut learned: HashMap<&str, Vec<Memory>> =
             sessions.iter().map(|session| (session.key.session.as_str(), Vec::new())).collect();
         for scope in snapshot.scopes(owner)? {
             for memory in snapshot.memories(owner, &scope)? {
                 let from = memory.source.session.as_deref().unwrap_or_default();
                 if let Some(memories) = learned.get_mut(from) {
-                    memories.push(memory.id);
+                    memories.push(memory);
                 }
             }
         }
         let stands = |session: &Session| {
-            let memories = learned.get(session.key.session.as_str()).cloned().unwrap_or_default();
+            // Sessions of two harnesses may have one name.
+            let named = learned.get(session.key.session.as_str()).into_iter().flatten();
+            let memories = named.filter(|memory| is_learned_in(memory, session));
+            let memories = memories.map(|memory| memory.id.clone()).collect();
             self.extraction_with(&snapshot, owner, session, memories)
         };
         sessions.iter().map(stands).collect()

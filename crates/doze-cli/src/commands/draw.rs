@@ -480,14 +480,12 @@ pub(super) fn promoted(screen: &mut Screen<'_>, answer: &PromoteAnswer) -> io::R
 }
 
 pub(super) fn forgotten(screen: &mut Screen<'_>, answer: ForgetAnswer) -> io::Result<Exit> {
-    let gone = [
-        (answer.memories, "memory"),
-        (answer.sessions, "session"),
-        (answer.events, "event"),
-        (answer.lines, "sentence that said it elsewhere"),
-    ];
-    let parts: Vec<String> =
+    let gone = [(answer.memories, "memory"), (answer.sessions, "session"), (answer.events, "event")];
+    let mut parts: Vec<String> =
         gone.iter().filter(|(number, _)| *number > 0).map(|(number, thing)| count(*number, thing)).collect();
+    if answer.lines > 0 {
+        parts.push(format!("{} that said it elsewhere", count(answer.lines, "sentence")));
+    }
     let is_empty = parts.is_empty();
     screen.line(if is_empty {
         "nothing was there to forget".to_owned()
@@ -513,11 +511,13 @@ pub(crate) fn import_line(answer: &ImportAnswer) -> String {
 /// What an import did, in a line.
 pub(super) fn import_line_of(answer: &ImportAnswer, thing: &str) -> String {
     let redacted: u64 = answer.redacted.values().sum();
+    // Of a folder of sessions whole files are left out, of an office its records.
+    let left_out = if thing == "session" { "path" } else { thing };
     let parts = [
         (answer.added, format!("{} new", answer.added)),
         (answer.known, format!("{} known already", answer.known)),
         (answer.damaged, format!("{} damaged", answer.damaged)),
-        (answer.left_out, format!("{} left out", count(answer.left_out, "path"))),
+        (answer.left_out, format!("{} left out", count(answer.left_out, left_out))),
         (redacted, format!("{} taken out", count(redacted, "secret"))),
     ];
     let mut line = format!("{} read", count(answer.read, thing));

@@ -3,7 +3,7 @@
 //! An orchestrator names the sessions of its agents as it likes: `1` of one agent is not `1` of another, nor that of the
 //! same agent in another project. A harness makes ids that nobody else has, so its session stays one wherever it moves.
 
-use doze_core::model::{AgentId, AgentRef, OwnerId, ProjectId, Session, SessionKey, WorkState, hex};
+use doze_core::model::{AgentId, AgentRef, Memory, OwnerId, ProjectId, Session, SessionKey, WorkState, hex};
 use doze_store::{ReadError, Snapshot};
 use sha2::{Digest, Sha256};
 
@@ -84,6 +84,18 @@ pub(crate) fn is_work_in(work: &WorkState, session: &Session) -> bool {
     let is_its_harness = work.agent.harness == key.harness && is_of_harness(&work.agent.id, &key.harness);
     let is_named = work.session.as_deref() == Some(key.session.as_str()) || is_work_of(work, &key.session);
     is_named && (is_its_agents || (is_its_harness && is_of_harness(&session.agent.id, &key.harness)))
+}
+
+/// Whether a memory was learned from a session first. It names the session without the harness.
+pub(crate) fn is_learned_in(memory: &Memory, session: &Session) -> bool {
+    let moves = is_of_harness(&session.agent.id, &session.key.harness);
+    let is_its_agents =
+        memory.source.agent.as_ref().is_none_or(|agent| {
+            agent.harness == session.key.harness && (moves || agent.id == session.agent.id)
+        });
+    let project = memory.scope.project();
+    let is_its_place = moves || project.is_none() || project == session.project.as_ref();
+    memory.source.session.as_ref() == Some(&session.key.session) && is_its_agents && is_its_place
 }
 
 /// The sessions that an agent calls so, in a place or anywhere, the newest first.

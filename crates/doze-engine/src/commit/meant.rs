@@ -75,7 +75,11 @@ impl Engine {
         id: Option<&ProjectId>,
     ) -> Result<Option<String>, EngineError> {
         let Some(id) = id else { return Ok(None) };
-        Ok(Some(snapshot.project(owner, id)?.map_or_else(|| id.to_string(), |project| project.name)))
+        let name = snapshot.project(owner, id)?.map(|project| project.name);
+        // Folders of one name are projects of one name.
+        let is_its_own =
+            |name: &String| self.find_project(owner, name).is_ok_and(|project| project.id == *id);
+        Ok(Some(name.filter(is_its_own).unwrap_or_else(|| id.to_string())))
     }
 
     /// Sessions as an error names them: the id that a list shows, and whose it is.

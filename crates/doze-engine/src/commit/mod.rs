@@ -12,6 +12,7 @@ mod learn;
 mod meant;
 mod preview;
 mod sharing;
+mod tasks;
 mod transcript;
 
 use std::cell::RefCell;
@@ -36,7 +37,8 @@ use crate::project::Resolved;
 use crate::{Engine, EngineError, Problem, encoded};
 pub(crate) use fellows::facts_saying;
 pub(crate) use identity::{
-    called, former_ids, given_name, is_of_harness, is_work_in, is_work_of, marked, names_of, own_name,
+    called, former_ids, given_name, is_learned_in, is_of_harness, is_work_in, is_work_of, marked, names_of,
+    own_name,
 };
 use identity::{commit_id, key_of};
 use intake::{Changes, Intake};
@@ -47,6 +49,7 @@ pub use meant::SessionName;
 pub(crate) use meant::called_so;
 pub use preview::{Preview, SessionListRequest};
 pub(crate) use sharing::{Finds, Found};
+pub(crate) use tasks::tasks_of;
 
 /// Events of one call, files it may name as changed, characters of its task's title. More events go in pieces.
 const MAX_EVENTS: usize = 50_000;
@@ -191,9 +194,10 @@ impl Engine {
         let intake = Intake::of(&request, &admission, &mut changes);
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
-            session.task = intake.task.clone().or(session.task);
+            let set = ChangeSet::new(owner.clone());
+            let (set, _) = work.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
-            let set = work.with_events(snapshot, &mut session, &fresh)?;
+            let set = work.with_events(snapshot, set, &mut session, &fresh)?;
             if !fresh.is_empty() {
                 // It goes on.
                 session.ended = None;
@@ -433,12 +437,12 @@ impl<'a> Work<'a> {
     fn with_events(
         &self,
         snapshot: &Snapshot,
+        set: ChangeSet,
         session: &mut Session,
         fresh: &[Event],
     ) -> Result<ChangeSet, EngineError> {
         let key = session.key.clone();
-        let mut set =
-            ChangeSet::new(self.owner.clone()).expect_seen(snapshot, Subject::Session(key.clone()))?;
+        let mut set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
         if let Some(id) = self.place.id() {
             // Nothing is kept under the id of a project that was merged or forgotten meanwhile.
             if snapshot.project(self.owner, id)?.is_none() {
@@ -511,10 +515,11 @@ impl<'a> Work<'a> {
         let request = self.request;
         let mut session = self.session(snapshot, request)?;
         session.outcome = self.outcome(snapshot.session(self.owner, &session.key)?.as_ref());
-        session.task = intake.task.clone().or(session.task);
+        let set = ChangeSet::new(self.owner.clone());
+        let (set, began) = self.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
         let first = session.event_count;
         let (fresh, known) = self.fresh(snapshot, &intake.events)?;
-        let mut set = self.with_events(snapshot, &mut session, &fresh)?;
+        let mut set = self.with_events(snapshot, set, &mut session, &fresh)?;
         let (agent, name) = (&request.agent.id, Some(request.session.as_str()));
         if let Some(work) = snapshot.work(self.owner, agent, self.place.id(), name)? {
             // Whoever tells only how it ended has told before that it runs.
@@ -527,7 +532,7 @@ impl<'a> Work<'a> {
         };
         session.turns += 1;
         session.ended = (request.end != SessionEnd::Turn).then_some(request.end);
-        let summary = self.summarise(snapshot, &session, first, &fresh, intake)?;
+        let summary = self.summarise(snapshot, &session, began..first, &fresh, intake)?;
         session.summary = Some(summary.clone());
         let (facts, extraction);
         (set, facts, extraction) = self.taught(snapshot, set, &session, &fresh, first, tail)?;
@@ -608,20 +613,21 @@ impl<'a> Work<'a> {
         Ok((set, facts, extraction))
     }
 
-    /// The summary of the whole session: its newest stored events and the ones just arriving.
+    /// The summary of the session's task: its newest stored events and the ones just arriving.
     fn summarise(
         &self,
         snapshot: &Snapshot,
         session: &Session,
-        stored: u64,
+        stored: std::ops::Range<u64>,
         fresh: &[Event],
         intake: &Intake,
     ) -> Result<Summary, EngineError> {
         let unread = match self.becomes_work(snapshot, session)? {
-            true => stored,
+            true => stored.end,
             false => self.engine.checkpoint(snapshot, self.owner, &session.key, NOBODY)?.ordinal,
         };
-        let stored = Session { event_count: stored, ..session.clone() };
+        let unread = unread.max(stored.start);
+        let stored = Session { event_count: stored.end, ..session.clone() };
         let stored = self.engine.events_of_run(snapshot, self.owner, &stored, unread)?;
         let mut events: Vec<Event> = stored.into_iter().map(|(_, event)| event).collect();
         events.extend_from_slice(fresh);

@@ -8,6 +8,7 @@ use doze_store::{SessionCursor, SessionFilter, Snapshot};
 use doze_transcript::{Limits, Report, read};
 use jiff::Timestamp;
 
+use super::tasks::session_of_task;
 use crate::Resolved;
 use crate::files::open_regular;
 use crate::jobs::record;
@@ -176,7 +177,9 @@ pub(super) fn whole_name(snapshot: &Snapshot, owner: &OwnerId, given: &str) -> R
     if given.chars().count() < MIN_BEGINNING {
         return Err(unknown(&given));
     }
-    let names = snapshot.session_names(owner, &given, MOST_NAMED + 1)?;
+    let mut names = snapshot.session_names(owner, &given, MOST_LOOKED_AT)?;
+    // The tasks of a session are no other sessions of that name.
+    names.retain(|name| session_of_task(name).is_none_or(|session| session.len() < given.len()));
     match names.as_slice() {
         [] => by_end(snapshot, owner, &given),
         [name] => Ok(name.clone()),

@@ -225,7 +225,8 @@ impl Pieces<'_> {
             let mut session = work.session(snapshot, self.request)?;
             let first = session.event_count;
             let (fresh, known) = work.fresh(snapshot, events)?;
-            let set = work.with_events(snapshot, &mut session, &fresh)?;
+            let set = ChangeSet::new(self.owner.clone());
+            let set = work.with_events(snapshot, set, &mut session, &fresh)?;
             Ok((set.put_session(session), (fresh, known, first)))
         })?;
         self.counts.new += fresh.len() as u64;

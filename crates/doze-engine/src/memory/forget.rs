@@ -11,7 +11,7 @@ use doze_core::{promote, text};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::traces::Traces;
-use crate::commit::{SessionName, called_so, is_of_harness, is_work_in, names_of};
+use crate::commit::{SessionName, called_so, is_learned_in, is_work_in, names_of, tasks_of};
 use crate::task::task_key;
 use crate::{Engine, EngineError};
 
@@ -407,23 +407,16 @@ fn without_the_rest(
 
 /// The memories that were learned from a session first.
 fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &Session) -> Result<Vec<Memory>, EngineError> {
-    let moves = is_of_harness(&session.agent.id, &session.key.harness);
-    let is_of_it = |memory: &Memory| {
-        let is_its_agents = memory.source.agent.as_ref().is_none_or(|agent| {
-            agent.harness == session.key.harness && (moves || agent.id == session.agent.id)
-        });
-        let project = memory.scope.project();
-        let is_its_place = moves || project.is_none() || project == session.project.as_ref();
-        memory.source.session.as_ref() == Some(&session.key.session) && is_its_agents && is_its_place
-    };
     let mut learned = Vec::new();
     for scope in snapshot.scopes(owner)? {
-        learned.extend(snapshot.memories(owner, &scope)?.into_iter().filter(is_of_it));
+        let memories = snapshot.memories(owner, &scope)?;
+        learned.extend(memories.into_iter().filter(|memory| is_learned_in(memory, session)));
     }
     Ok(learned)
 }
 
-/// Adds the deletion of a session, of its work states, and of what was put into it, unless another one has its name.
+/// Adds the deletion of a session, of what is kept of its tasks, of its work states, and of what was put into it, unless
+/// another one has its name.
 fn without_session(
     snapshot: &Snapshot,
     mut set: ChangeSet,
@@ -432,6 +425,9 @@ fn without_session(
     let owner = set.owner.clone();
     for work in snapshot.works(&owner)?.into_iter().filter(|work| is_work_in(work, &session)) {
         set = set.clear_work(work.agent.id, work.project, work.session);
+    }
+    for task in tasks_of(snapshot, &session)? {
+        set = set.delete_session(task.key);
     }
     for name in names_of(&session.key.session) {
         if called_so(snapshot, &owner, name)?.iter().all(|other| other.key == session.key) {

@@ -1,11 +1,12 @@
 //! Looking projects up by name, and putting them right by hand.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope, Status};
+use doze_core::model::{Memory, OwnerId, Project, ProjectId, Scope, Session, Status};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
 use super::{paths, seen_at};
+use crate::commit::is_learned_in;
 use crate::names::check_path;
 use crate::permission::modes_prefix;
 use crate::task::moved_tasks;
@@ -265,16 +266,17 @@ fn without_part(
     let mut set =
         set.expect_seen(snapshot, Subject::Projects)?.put_project(project).put_project(part.clone());
     let filter = SessionFilter { project: Some(Some(id.clone())), ..SessionFilter::default() };
-    let mut moved = BTreeSet::new();
+    let mut moved: BTreeMap<String, Vec<Session>> = BTreeMap::new();
     for mut session in snapshot.sessions(&owner, &filter, None, usize::MAX)?.items {
         if paths::is_within(&paths::normalise(&session.cwd), folder) {
-            moved.insert(session.key.session.clone());
+            moved.entry(session.key.session.clone()).or_default().push(session.clone());
             session.project = Some(part.id.clone());
             set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?.put_session(session);
         }
     }
     for mut memory in memories_of(snapshot, &owner, id)? {
-        if memory.source.session.as_ref().is_some_and(|session| moved.contains(session)) {
+        let named = memory.source.session.as_ref().and_then(|session| moved.get(session));
+        if named.into_iter().flatten().any(|session| is_learned_in(&memory, session)) {
             set = set.expect_seen(snapshot, Subject::Scope(memory.scope.clone()))?;
             memory.scope = in_project(&memory.scope, &part.id);
             set = set.put_memory(memory);

@@ -78,7 +78,9 @@ fn of_sessions_with_one_name_only_the_one_that_is_meant_goes() {
         project: project.map(str::to_owned),
     };
     let of_alex = forget_session(&kit, by(Some("alex"), None, None)).unwrap_err();
-    assert!(of_alex.hint.contains("--in-project "), "{}", of_alex.hint);
+    let (_, place) = of_alex.hint.split_once(" --in-project ").unwrap();
+    let shown = by(Some("alex"), None, Some(place));
+    assert!(kit.engine.find_project(&kit.owner, shown.project.as_deref().unwrap()).is_ok(), "{place}");
     assert_eq!(forget_session(&kit, by(Some("sam"), None, None)).unwrap_err().problem, Problem::NotFound);
     assert_eq!(all(&kit).len(), 4, "nothing has happened yet");
 

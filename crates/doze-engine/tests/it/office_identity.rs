@@ -151,7 +151,12 @@ fn a_commit_that_differs_in_anything_is_kept_and_a_retry_changes_nothing_but_end
         assert!(kit.commit(request.clone()).is_repeat, "{request:?}");
     }
     let session = kit.engine.session(&kit.owner, "s", None).unwrap();
-    assert_eq!((session.turns, turns, session.summary.unwrap().tokens.input), (6, 6, 10));
+    assert_eq!((session.turns, turns, session.summary.unwrap().tokens.input), (6, 6, 0));
+    assert_eq!(
+        kit.engine.session(&kit.owner, "s~task-3", None).unwrap().summary.unwrap().tokens.input,
+        10,
+        "they were those of the task before"
+    );
     // The next task of the session ends with the same words.
     set_work(&kit, &cwd, "alex", "s", "the next task");
     assert!(kit.commit(same()).is_repeat);
@@ -162,6 +167,42 @@ fn a_commit_that_differs_in_anything_is_kept_and_a_retry_changes_nothing_but_end
     set_work(&kit, &cwd, "alex", "s", "the run after that");
     assert!(kit.commit(spooled).is_repeat);
     assert_eq!(states(&kit, &cwd, "alex"), 1);
+}
+
+#[test]
+fn each_task_of_a_session_has_a_summary_of_its_own() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let commit = |task: &str, output: &str, input: u64| {
+        let request = printed("main-session", "alex", &cwd, output);
+        let id = task.to_owned();
+        let task = TaskRef { prompt: format!("do {task}"), id, ..TaskRef::default() };
+        let tokens = Some(Tokens { input, output: 1 });
+        kit.pass(jiff::SignedDuration::from_mins(1));
+        kit.commit(CommitRequest { task: Some(task), tokens, ..request }).summary
+    };
+    commit("T1", "SUMMARY: task one began\nTODO: the second half of one", 10);
+    assert_eq!(commit("T1", "SUMMARY: task one ended nicely", 5).tokens.input, 15, "it is one task");
+    let two = commit("T2", "SUMMARY: task two began\nTODO: more of two", 3);
+    assert_eq!((two.what.as_str(), two.tokens.input), ("task two began", 3));
+    assert!(!format!("{two:?}").contains("half of one"), "{two:?}");
+    let two = commit("T2", "SUMMARY: task two ended nicely", 4);
+    assert_eq!((two.tokens.input, two.request.as_str()), (7, "do T2"));
+    assert_eq!(did(&kit, &cwd, "alex"), ["task two ended nicely", "task one ended nicely"]);
+    commit("T1", "SUMMARY: task one once more", 1);
+    assert_eq!(
+        did(&kit, &cwd, "alex"),
+        ["task one once more", "task two ended nicely", "task one ended nicely"]
+    );
+    let context = ContextRequest { reader: reader(&cwd, "alex"), ..Default::default() };
+    assert_eq!(kit.engine.context(&kit.owner, &context).unwrap().sessions.len(), 3);
+    let text = told(&kit, &cwd, "alex", None);
+    assert!(text.contains("one once more") && !text.contains("task two"), "{text}");
+    // It is one session still: by a beginning of its name, and when it is forgotten.
+    assert_eq!(kit.engine.session(&kit.owner, "main-s", None).unwrap().turns, 5);
+    let forget = Forget::Session { session: "main-session".into(), memories: false };
+    assert_eq!(kit.engine.forget(&kit.owner, &forget, true).unwrap().sessions, 1);
+    assert!(did(&kit, &cwd, "alex").is_empty());
 }
 
 #[test]
