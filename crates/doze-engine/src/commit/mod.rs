@@ -195,9 +195,9 @@ impl Engine {
         let (seq, events) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, &request)?;
             let set = ChangeSet::new(owner.clone());
-            let (set, _) = work.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
+            let (set, began) = work.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
             let (fresh, known) = work.fresh(snapshot, &intake.events)?;
-            let set = work.with_events(snapshot, set, &mut session, &fresh)?;
+            let set = work.with_events(snapshot, set, &mut session, &fresh, began)?;
             if !fresh.is_empty() {
                 // It goes on.
                 session.ended = None;
@@ -433,13 +433,14 @@ impl<'a> Work<'a> {
         Ok(session)
     }
 
-    /// Appends fresh events to the session.
+    /// Appends fresh events to the session, whose task began at that event.
     fn with_events(
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
         session: &mut Session,
         fresh: &[Event],
+        began: u64,
     ) -> Result<ChangeSet, EngineError> {
         let key = session.key.clone();
         let mut set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
@@ -457,7 +458,7 @@ impl<'a> Work<'a> {
         if first == 0 {
             session.started_at = times().min().unwrap_or(session.started_at);
         }
-        let silent = if first == 0 { session.heard_at } else { session.last_event_at };
+        let silent = if first == began { session.heard_at } else { session.last_event_at };
         session.last_event_at = session.last_event_at.max(times().max().unwrap_or(silent));
         session.event_count += fresh.len() as u64;
         session.rounds += rounds(session.mode, fresh, first > 0);
@@ -519,7 +520,7 @@ impl<'a> Work<'a> {
         let (set, began) = self.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
         let first = session.event_count;
         let (fresh, known) = self.fresh(snapshot, &intake.events)?;
-        let mut set = self.with_events(snapshot, set, &mut session, &fresh)?;
+        let mut set = self.with_events(snapshot, set, &mut session, &fresh, began)?;
         let (agent, name) = (&request.agent.id, Some(request.session.as_str()));
         if let Some(work) = snapshot.work(self.owner, agent, self.place.id(), name)? {
             // Whoever tells only how it ended has told before that it runs.

@@ -226,7 +226,7 @@ impl Pieces<'_> {
             let first = session.event_count;
             let (fresh, known) = work.fresh(snapshot, events)?;
             let set = ChangeSet::new(self.owner.clone());
-            let set = work.with_events(snapshot, set, &mut session, &fresh)?;
+            let set = work.with_events(snapshot, set, &mut session, &fresh, 0)?;
             Ok((set.put_session(session), (fresh, known, first)))
         })?;
         self.counts.new += fresh.len() as u64;
