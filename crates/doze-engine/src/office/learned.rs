@@ -171,11 +171,11 @@ impl Engine {
         }
         let project = self.change_learned(owner, |snapshot, learned| {
             if request.summary.is_none() {
-                return rated(learned, &ratings);
+                return Ok((rated(learned, &ratings)?, Vec::new()));
             }
             if self.is_forgotten(snapshot, owner, &summary)? {
                 learned.last_is_gone = true;
-                return Ok(None);
+                return Ok((None, Vec::new()));
             }
             let record = ProjectRecord {
                 summary: summary.clone(),
@@ -185,7 +185,7 @@ impl Engine {
                 ratings: ratings.clone(),
             };
             learned.finish(record.clone());
-            Ok(Some(record))
+            Ok((Some(record), vec![summary.clone()]))
         })?;
         Ok((project, redacted))
     }
@@ -252,28 +252,35 @@ impl Engine {
             return Ok((Noted::default(), 0));
         }
         self.change_learned(owner, |snapshot, learned| {
-            let mut fresh = Vec::new();
+            let (mut fresh, mut graves) = (Vec::new(), Vec::new());
             for entry in entries {
                 if !self.is_forgotten(snapshot, owner, &grave(entry))? {
                     fresh.push(entry.clone());
+                    graves.push(grave(entry));
                 }
             }
             let noted = add(learned, &fresh);
-            Ok((noted, (entries.len() - fresh.len()) as u64 + noted.dropped))
+            Ok(((noted, (entries.len() - fresh.len()) as u64 + noted.dropped), graves))
         })
     }
 
+    /// Changes what was learned. `change` answers also what it must not be kept under, should that be forgotten meanwhile.
     fn change_learned<T>(
         &self,
         owner: &OwnerId,
-        mut change: impl FnMut(&Snapshot, &mut Learned) -> Result<T, EngineError>,
+        mut change: impl FnMut(&Snapshot, &mut Learned) -> Result<(T, Vec<String>), EngineError>,
     ) -> Result<T, EngineError> {
         self.decide("others keep writing what the office learned", |snapshot| {
             let before = self.learned_in(snapshot, owner)?;
             let mut learned = before.clone();
-            let answer = change(snapshot, &mut learned)?;
-            let set = ChangeSet::new(owner.clone());
-            let set = if learned == before { set } else { with_learned(snapshot, set, &learned)? };
+            let (answer, graves) = change(snapshot, &mut learned)?;
+            let mut set = ChangeSet::new(owner.clone());
+            if learned != before {
+                set = with_learned(snapshot, set, &learned)?;
+                for grave in graves {
+                    set = self.unless_forgotten(snapshot, set, &grave)?.0;
+                }
+            }
             Ok((set, answer))
         })
     }
