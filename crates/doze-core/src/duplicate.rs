@@ -59,7 +59,7 @@ pub struct Parts {
     identifiers: BTreeSet<String>,
     /// Words that name things, see [`names`].
     names: BTreeSet<String>,
-    /// What is negated, passed over or ordered, with how: `not push`, `before commit`.
+    /// What is negated, passed over, ordered or compared, with how: `not push`, `before commit`, `compared <=`.
     polarity: BTreeSet<String>,
     /// The values that "not X", "instead of X" turn down.
     turned_down: BTreeSet<String>,
@@ -72,6 +72,8 @@ pub struct Parts {
     identifiers_last: bool,
     /// What the conditions under which it holds are about.
     conditions: BTreeSet<String>,
+    /// What it leaves out: `without Dana`, `unless`, `except`.
+    exceptions: BTreeSet<String>,
 }
 
 impl Parts {
@@ -127,10 +129,8 @@ impl Parts {
                 .collect(),
             subject,
             identifiers_last: VALUE_PLACE.is_match(&text),
-            conditions: CONDITION
-                .find_iter(&text)
-                .flat_map(|found| Wording::of(found.as_str()).content_words().collect::<Vec<_>>())
-                .collect(),
+            conditions: content_of(&CONDITION, &text),
+            exceptions: content_of(&EXCEPTION, &text),
         }
     }
 
@@ -177,7 +177,7 @@ impl Parts {
             return Relation::Distinct;
         }
         // "Never on Fridays" and "never" both stand.
-        if conditions_differ(&self.conditions, &newer.conditions) {
+        if conditions_differ(&self.conditions, &newer.conditions) || self.exceptions != newer.exceptions {
             return Relation::Distinct;
         }
         let identifiers_differ = self.identifiers != newer.identifiers;
@@ -340,9 +340,20 @@ static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)\b(?:(?:on|in|under|at)\s+(?:the\s+|a\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|holidays?|windows|linux|macos|mac|arm|ci|",
         r"tests?|testing|prod|production|staging|dev|development|debug|release)|",
+        r"dev|development|staging|prod|production|preview|sandbox|canary|",
         r"(?:unless|except|during|when(?:ever)?|if|while)\s+\w+(?:\s+\w+)?|to\s+the\s+\w+\s+(?:app|service|package|module|crate|branch|repo))\b"
     ))
 });
+
+/// What a rule leaves out. It says more than the same rule without it, whatever other condition both have.
+static EXCEPTION: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:without|unless|except(?:\s+for)?)\s+\w+(?:\s+\w+)?"));
+
+/// What the places of a text are about that a pattern finds.
+fn content_of(pattern: &Regex, text: &str) -> BTreeSet<String> {
+    let found = pattern.find_iter(text);
+    found.flat_map(|found| Wording::of(found.as_str()).content_words().collect::<Vec<_>>()).collect()
+}
 
 /// Whether one holds under a condition that the other does not name, in whatever words.
 fn conditions_differ(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
@@ -476,8 +487,13 @@ fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
             turned_down.extend(normalise_words(&what));
         }
     }
+    polarity.extend(COMPARISON.captures_iter(text).map(|found| format!("compared {}", &found[1])));
     (polarity, turned_down)
 }
+
+/// A sign that compares: `x <= y` and `x >= y` have the same words. No arrow.
+static COMPARISON: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?:^|[^-=<>])(<=|>=|≤|≥|!=|==|<|>)(?:[^-=<>]|$)"));
 
 #[cfg(test)]
 mod tests {
@@ -512,6 +528,7 @@ mod tests {
             ("Never deploy during the freeze", "Never deploy during a freeze"),
             ("Skip the slow tests on CI", "Skip the slow tests in the CI"),
             ("Retry the job when the build fails", "Retry the job if the build fails"),
+            ("Write `a -> b` for every step", "Always write `a -> b` for each step"),
         ];
         for (one, other) in table {
             assert_eq!(relation(one, other), Duplicate, "{one} / {other}");
@@ -535,6 +552,15 @@ mod tests {
             ("Never push to main on Fridays", "Never push to main"),
             ("Never push to main on Fridays", "Never push to main on Mondays"),
             ("The API listens on port 3000", "The API listens on port 3001 in test"),
+            ("The dev API listens on port 3000", "The API listens on port 4000"),
+            ("Never deploy on Fridays", "Never deploy on Fridays without Dana"),
+            ("Always keep x <= y in pool checks", "Always keep x >= y in pool checks"),
+            ("Never push to my branch", "Never push to your branch"),
+            ("Always ask her before a merge", "Always ask him before a merge"),
+            (
+                "Always write the release notes before tagging a new release",
+                "Always write the migration notes before tagging a new release",
+            ),
         ] {
             assert_eq!(relation(one, other), Distinct, "{one} / {other}");
             assert_eq!(relation(other, one), Distinct, "{other} / {one}");

@@ -4,6 +4,7 @@
 //! block are known by their hash, as are the sentences in them ([`pieces`]).
 
 mod pieces;
+mod screens;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -117,23 +118,6 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
     Cow::Owned(trimmed.to_owned())
 }
 
-/// What doze's own screens put at the right edge of a line: `convention · 1 d`, `2 h · person · prompt`.
-static SCREEN: LazyLock<Regex> = LazyLock::new(|| {
-    text::regex(r"(?:^|\s)(?:just now|\d+ (?:min|h|d|wk|y)) · |· (?:just now|\d+ (?:min|h|d|wk|y))\s*$")
-});
-
-/// How a line of a brief says when and by whom it was saved.
-static OF_BRIEF: LazyLock<Regex> = LazyLock::new(|| {
-    text::regex(
-        r"\((?:today|yesterday|\d{1,5}(?:d|mo) ago), (?:from the user|said by the user|saved by an agent|saved by a tool|from a run summary|found in a session)\b",
-    )
-});
-
-/// Whether a line was copied from a screen or a brief of doze's, which tells what is known already, wherever that was.
-fn is_of_screen(line: &str) -> bool {
-    line.contains(" · ") && SCREEN.is_match(line) || OF_BRIEF.is_match(line)
-}
-
 /// Shortest line, in letters and digits, that is remembered: shorter ones are said by anybody.
 const SHORTEST: usize = 12;
 
@@ -155,10 +139,12 @@ pub fn line_hashes(text: &str) -> Vec<u64> {
 /// `text` without the lines and sentences whose hash `is_known`, so that what was injected is never learned, wherever
 /// and however it was pasted. What is left of a line that lost something goes too when it is no more than a mark.
 pub fn strip_known_lines<'a>(text: &'a str, is_known: &dyn Fn(u64) -> bool) -> Cow<'a, str> {
-    let known_line = |line: &str| is_of_screen(line) || line_hash(line).is_some_and(is_known);
+    let known_line = |line: &str| screens::is_line(line) || line_hash(line).is_some_and(is_known);
+    let without_pages = screens::without_pages(text);
+    let text = &*without_pages;
     let found = pieces::find(text, is_known);
     if found.is_empty() && !text.lines().any(known_line) {
-        return Cow::Borrowed(text);
+        return without_pages;
     }
     let mut pieces = found.into_iter().peekable();
     let mut kept: Vec<Cow<'_, str>> = Vec::new();

@@ -59,10 +59,9 @@ pub struct Candidate {
     pub id: MemoryId,
     /// Its place in the full-text list.
     pub lexical: Option<Found>,
-    /// Its place in the vector list.
+    /// Its place in the vector list. What only words found stands behind that list's end, with its cosine; `None` when
+    /// there are no vectors of it.
     pub semantic: Option<Found>,
-    /// The vector list could have found it; raw history has no vectors.
-    pub has_vectors: bool,
     /// Its kind.
     pub kind: Kind,
     /// Its stored confidence, 0.1–1.
@@ -115,7 +114,10 @@ pub struct Ranked {
 
 /// The text of a memory reduced to what makes two hits say the same: its words in lower case.
 pub fn text_key(title: &str, body: &str) -> String {
-    let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+    let words = |text: &str| {
+        let words = text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+        words.trim_end_matches(['.', '!', '。']).to_owned()
+    };
     match (words(title), words(body)) {
         (title, body) if body.starts_with(&title) => body,
         (title, body) => format!("{title}\0{body}"),
@@ -126,12 +128,12 @@ pub fn text_key(title: &str, body: &str) -> String {
 /// id, so that equal input gives equal output. A text that stands in the list already is left out.
 pub fn rank(profile: Profile, candidates: Vec<Candidate>, now: Timestamp, limit: usize) -> Vec<Ranked> {
     let best_lexical = candidates.iter().filter_map(|c| c.lexical).map(|f| f.score).fold(0.0, f64::max);
-    let any_semantic = candidates.iter().any(|c| c.semantic.is_some());
+    let typical = typical_cosine(&candidates);
     let mut scored: Vec<(Candidate, Ranked)> = candidates
         .into_iter()
         .map(|candidate| {
             let explain = match profile {
-                Profile::Default => explain_default(&candidate, best_lexical, any_semantic, now),
+                Profile::Default => explain_default(&candidate, best_lexical, typical, now),
                 Profile::OpenOrc => explain_openorc(&candidate, now),
                 Profile::Facts => explain_facts(&candidate),
             };
@@ -178,7 +180,7 @@ impl Explain {
         Self {
             lexical_rank: candidate.lexical.map(|f| f.rank),
             lexical_score: candidate.lexical.map(|f| f.score),
-            semantic_rank: candidate.semantic.map(|f| f.rank),
+            semantic_rank: candidate.semantic.map(|f| f.rank).filter(|rank| *rank <= LIST_LIMIT),
             semantic_score: candidate.semantic.map(|f| f.score),
             fused,
             kind_weight: 1.0,
@@ -194,14 +196,20 @@ impl Explain {
 }
 
 /// Equal reciprocal-rank fusion loses to plain BM25 on conversational memory, so the scores themselves are mixed:
-/// BM25 divided by the best of this answer, cosine as it is. Without any vectors BM25 stands alone.
-fn explain_default(candidate: &Candidate, best_lexical: f64, any_semantic: bool, now: Timestamp) -> Explain {
+/// BM25 divided by the best of this answer, cosine as it is; what has no vectors is taken for as near as others that
+/// words found. Without any vectors BM25 stands alone.
+fn explain_default(
+    candidate: &Candidate,
+    best_lexical: f64,
+    typical: Option<f64>,
+    now: Timestamp,
+) -> Explain {
     let lexical =
         candidate.lexical.map_or(0.0, |f| if best_lexical > 0.0 { f.score / best_lexical } else { 0.0 });
-    let semantic = candidate.semantic.map_or(0.0, |f| f.score.clamp(0.0, 1.0));
-    // What the vectors cannot find is not held against it.
-    let share = if any_semantic && candidate.has_vectors { LEXICAL_SHARE } else { 1.0 };
-    let mut explain = Explain::new(candidate, share * lexical.max(0.0) + (1.0 - share) * semantic);
+    let semantic = candidate.semantic.map(cosine).or(typical);
+    let share = if semantic.is_some() { LEXICAL_SHARE } else { 1.0 };
+    let fused = share * lexical.max(0.0) + (1.0 - share) * semantic.unwrap_or_default();
+    let mut explain = Explain::new(candidate, fused);
     explain.kind_weight = match candidate.kind {
         Kind::Log => 0.9,
         Kind::Context => 0.95,
@@ -211,6 +219,20 @@ fn explain_default(candidate: &Candidate, best_lexical: f64, any_semantic: bool,
     let fresh = 0.5_f64.powf(days(candidate.last_confirmed_at, now) / AGE_HALF_LIFE_DAYS);
     explain.age_factor = 1.0 - AGE_SHARE * (1.0 - fresh);
     explain
+}
+
+fn cosine(found: Found) -> f64 {
+    found.score.clamp(0.0, 1.0)
+}
+
+/// The median cosine of what words found, 0 when none of that has vectors; `None` when there are no vectors at all.
+fn typical_cosine(candidates: &[Candidate]) -> Option<f64> {
+    candidates.iter().find_map(|candidate| candidate.semantic)?;
+    let worded = candidates.iter().filter(|candidate| candidate.lexical.is_some());
+    let mut near: Vec<f64> = worded.filter_map(|candidate| candidate.semantic).map(cosine).collect();
+    near.retain(|cosine| cosine.is_finite());
+    near.sort_by(f64::total_cmp);
+    Some(near.get(near.len() / 2).copied().unwrap_or_default())
 }
 
 /// S1.25–S1.27. Kinds that document does not know weigh 1. A place beyond the fortieth counts for nothing (S1.24).
@@ -276,7 +298,6 @@ mod tests {
             id: id.into(),
             lexical: lexical.map(found),
             semantic: semantic.map(|rank| Found { rank, score: 1.0 / f64::from(rank) }),
-            has_vectors: true,
             kind,
             confidence,
             reinforce_count: 1,
@@ -292,13 +313,10 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_vectors_is_ranked_by_its_words_alone() {
+    fn what_has_no_vectors_is_taken_for_as_near_as_the_others() {
         let lexical = |score: f64| Some(Found { rank: 1, score });
-        let event = Candidate {
-            lexical: lexical(10.0),
-            has_vectors: false,
-            ..candidate("event", Kind::Fact, 0.6, 0, None, None)
-        };
+        let event =
+            Candidate { lexical: lexical(10.0), ..candidate("event", Kind::Fact, 0.6, 0, None, None) };
         let memory = |id: &str, score: f64| Candidate {
             lexical: lexical(score),
             semantic: Some(Found { rank: 1, score: 0.5 }),
@@ -449,6 +467,7 @@ mod tests {
         }
         assert_eq!(text_key("Use  PNPM", "use pnpm for\ninstalls"), "use pnpm for installs");
         assert_ne!(text_key("a", "c"), text_key("b", "c"));
+        assert_eq!(text_key("Use pnpm", "Use pnpm."), text_key("Use pnpm.", "Use pnpm"));
     }
 
     fn any_candidate() -> impl Strategy<Value = Candidate> {

@@ -94,9 +94,29 @@ static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a person asks or doubts something rather than telling it.
+/// Somebody else says or wants it, who does not decide here. A specification does.
+static HEARSAY: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^\W*(?:(?:so|and|but|also|apparently|well)\W+)*(?:the|a|an|our|your|their|some|one)?\s*(?:[\w-]+\s+){0,2}?",
+        r"(?:docs?|documentation|readme|manual|changelog|article|blog|post|tutorial|forum|vendor|customers?|clients?|reviewers?|tickets?|marketing|sales|support|stack\s*overflow|chatgpt|somebody|someone|people)",
+        r"(?:\s+(?:team|folks|page|guide))?\s+(?:also\s+|still\s+|just\s+)?(?:claim(?:s|ed)?|says?|said|ask(?:s|ed)?|wants?|wanted|suggest(?:s|ed)?|recommend(?:s|ed)?|thinks?|thought|promis(?:es|ed)|request(?:s|ed)?|complain(?:s|ed)?)\b"
+    ))
+});
+
+/// Whether a person asks, doubts or reports something rather than telling it.
 pub(crate) fn is_doubt(sentence: &str) -> bool {
-    DOUBTS.is_match(sentence) && !GOES_ON.is_match(sentence) || TAKES_BACK.is_match(sentence)
+    (DOUBTS.is_match(sentence) || HEARSAY.is_match(sentence)) && !GOES_ON.is_match(sentence)
+        || TAKES_BACK.is_match(sentence)
+}
+
+/// `sentence` behind the words that reject what was said before: `That's wrong, the API listens on port 4000.`
+pub(crate) fn after_rejection(sentence: &str) -> &str {
+    static REJECTION: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^\W*(?:no\W+)?(?:(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|outdated|stale|not\s+(?:true|right|correct)(?:\s+any\s*more)?|no\s+longer\s+(?:true|right|correct|the\s+case))|wrong|incorrect|not\s+any\s*more)\s*[,:;–—-]\s*",
+        )
+    });
+    REJECTION.find(sentence).map_or(sentence, |found| &sentence[found.end()..])
 }
 
 /// The sentences of a line that state something themselves: without talk about memories, and without what such talk
@@ -136,6 +156,9 @@ mod tests {
             "The API listens on port 4444, no wait, that is wrong.",
             "Maybe the cache service listens on port 5555.",
             "I thought the parcel service listens on port 6666.",
+            "The docs claim that the API always returns 200.",
+            "A customer asked that exports always include the header row.",
+            "Our support team says we never delete accounts.",
         ] {
             assert!(is_doubt(doubt), "{doubt}");
         }
@@ -154,8 +177,24 @@ mod tests {
             "Make sure you remember that we never push to main.",
             "The API listens on port 3000, that is not true for staging.",
             "I believe in small commits.",
+            "The spec says that ids are always lower case.",
+            "The docs say 200, but the API always returns 204 for deletes.",
+            "Customers are always billed in euros.",
         ] {
             assert!(!is_doubt(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_rejection_is_what_is_said() {
+        for (said, told) in [
+            ("That's wrong, the API listens on port 4000.", "the API listens on port 4000."),
+            ("No, that is no longer true: use pnpm.", "use pnpm."),
+            ("Wrong, use pnpm.", "use pnpm."),
+            ("That is wrong.", "That is wrong."),
+            ("Wrong turns are never logged.", "Wrong turns are never logged."),
+        ] {
+            assert_eq!(after_rejection(said), told);
         }
     }
 

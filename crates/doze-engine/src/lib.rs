@@ -183,7 +183,7 @@ struct Inner {
     /// When a wall-clock schedule was put in force while this process ran: its times before that were not missed.
     clock_since: Mutex<Option<Timestamp>>,
     /// When somebody was at work last. A start is nobody at work.
-    activity: Mutex<Option<Timestamp>>,
+    activity: Arc<Mutex<Option<Timestamp>>>,
     /// When this process last began a sweep.
     attempted: Mutex<Option<Timestamp>>,
 }
@@ -213,7 +213,9 @@ impl Engine {
     }
 
     fn on(store: Store, options: Options, environment: Arc<dyn Environment>) -> Result<Self, EngineError> {
-        let index = index::Index::start(&options, store.clone())?;
+        let activity = Arc::<Mutex<Option<Timestamp>>>::default();
+        let rests = machine::rests(Arc::clone(&environment), Arc::clone(&activity));
+        let index = index::Index::start(&options, store.clone(), Box::new(rests))?;
         let now = environment.now();
         let inner = Inner {
             switches: Mutex::new(options.switches.clone()),
@@ -230,7 +232,7 @@ impl Engine {
             held: Mutex::default(),
             started_at: now,
             clock_since: Mutex::default(),
-            activity: Mutex::default(),
+            activity,
             attempted: Mutex::new(None),
         };
         Ok(Self { inner: Arc::new(inner) })

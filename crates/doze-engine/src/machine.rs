@@ -1,10 +1,13 @@
 //! What the machine tells about its power and its load. Linux tells; where nothing can be read nothing is known.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use doze_dream::schedule::Machine;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::files::read_start;
+use crate::{Environment, lock};
 
 /// The folder of the power supplies.
 pub(crate) const POWER: &str = "/sys/class/power_supply";
@@ -13,6 +16,25 @@ pub(crate) const LOAD: &str = "/proc/loadavg";
 /// Bytes of such a file that are read, and supplies that are looked at.
 const MAX_BYTES: u64 = 256;
 const MAX_SUPPLIES: usize = 64;
+
+/// How long nobody may have called before the model looks at raw history.
+const QUIET: SignedDuration = SignedDuration::from_secs(30);
+/// The load for each processor above which it waits. Its own work is one processor's.
+const MAX_LOAD: f64 = 1.5;
+
+/// Whether nobody is at work: nobody called lately, the machine is not on its battery and has a processor to spare.
+pub(crate) fn rests(
+    environment: Arc<dyn Environment>,
+    activity: Arc<Mutex<Option<Timestamp>>>,
+) -> impl Fn() -> bool + Send + Sync {
+    move || {
+        let now = environment.now();
+        let last = *lock(&activity);
+        let is_quiet = last.is_none_or(|last| last > now || now.duration_since(last) >= QUIET);
+        let machine = environment.machine();
+        is_quiet && machine.on_battery != Some(true) && machine.load.is_none_or(|load| load < MAX_LOAD)
+    }
+}
 
 /// A power supply in its own words.
 #[derive(Debug, Default)]

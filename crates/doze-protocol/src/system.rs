@@ -57,6 +57,10 @@ pub struct IndexStatus {
     pub vector_seq: u64,
     /// The newest change.
     pub seq: u64,
+    /// Prompts of raw history with vectors.
+    pub turns: u64,
+    /// Pages of raw history, of sixteen events each, that wait for vectors.
+    pub pages_waiting: u64,
 }
 
 /// The embedding model.
@@ -392,7 +396,7 @@ mod tests {
 
     #[test]
     fn status_answers_every_documented_field() {
-        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","dream_extractor":"","model":null,"calls_today":0,"budget":null,"tokens_today":0,"token_budget":null,"unreadable_today":0,"spent_until":null},"dream":{"last":null,"next":null,"last_result":null,"last_why":null,"why_not":null,"last_id":null,"running":false,"waiting":0,"broke_off":null},"index":{"lexical_seq":0,"vector_seq":0,"seq":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0,"lost":0},"store_bytes":0,"rss_bytes":0}"#);
+        insta::assert_snapshot!(serde_json::to_string(&StatusAnswer::default()).unwrap(), @r#"{"version":"","protocol":0,"pid":0,"ready":false,"memories":0,"sessions":0,"projects":0,"queue":{"pending":0,"running":0,"oldest_s":0,"failed":0},"extraction":{"sentence":"","extractor":"","dream_extractor":"","model":null,"calls_today":0,"budget":null,"tokens_today":0,"token_budget":null,"unreadable_today":0,"spent_until":null},"dream":{"last":null,"next":null,"last_result":null,"last_why":null,"why_not":null,"last_id":null,"running":false,"waiting":0,"broke_off":null},"index":{"lexical_seq":0,"vector_seq":0,"seq":0,"turns":0,"pages_waiting":0},"model":{"id":null,"state":"","dim":null,"sha256":null},"engine":{"builtin":"","external":null},"spool":{"pending":0,"bytes":0,"quarantined":0,"lost":0},"store_bytes":0,"rss_bytes":0}"#);
     }
 
     #[test]

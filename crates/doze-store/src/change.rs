@@ -313,6 +313,8 @@ families! {
     Task = "task",
     /// Counters, such as model calls a day.
     Counter = "counter",
+    /// What the model made of the raw history of a session.
+    Vectors = "vectors",
     /// What the engine keeps beside these.
     Other = "other",
 }

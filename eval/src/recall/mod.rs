@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use doze_core::model::{AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd};
 use doze_engine::{
-    CommitRequest, EmbedderChoice, Engine, Options, Reader, SearchRequest, Surroundings, Switches,
-    SystemEnvironment,
+    CommitRequest, EmbedderChoice, Engine, Environment, Options, Reader, SearchRequest, Surroundings,
+    Switches, SystemEnvironment,
 };
+
+use jiff::Timestamp;
 
 use bm25::Bm25;
 use data::{Pool, Turn, name_of_turn};
@@ -88,6 +90,19 @@ fn sessions_of(turns: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// The machine's clock, and a machine at rest, however busy this makes it.
+struct AtRest(SystemEnvironment);
+
+impl Environment for AtRest {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        self.0.random()
+    }
+}
+
 /// doze as it is installed, with all sessions committed.
 struct Ours {
     engine: Engine,
@@ -107,8 +122,8 @@ impl Ours {
             surroundings: Surroundings::default(),
             switches: Switches::default(),
         };
-        let engine =
-            Engine::open(options, Arc::new(SystemEnvironment::default())).map_err(|e| e.to_string())?;
+        let engine = Engine::open(options, Arc::new(AtRest(SystemEnvironment::default())))
+            .map_err(|e| e.to_string())?;
         let cwd = folder.join("project");
         std::fs::create_dir(&cwd).map_err(|error| error.to_string())?;
         let ours = Self { engine, owner: OwnerId::new("local:1"), cwd: cwd.to_string_lossy().into_owned() };
@@ -129,7 +144,9 @@ impl Ours {
 
     fn is_indexed(&self) -> Result<bool, String> {
         let status = self.engine.status(&self.owner).map_err(|error| error.message)?;
-        Ok(status.index.lexical_seq >= status.seq && status.index.vector_seq >= status.seq)
+        let index = status.index;
+        let is_through = index.lexical_seq >= status.seq && index.vector_seq >= status.seq;
+        Ok(is_through && index.turns > 0 && index.pages_waiting == 0)
     }
 
     fn commit(&self, session: &str, turns: &[Turn]) -> CommitRequest {

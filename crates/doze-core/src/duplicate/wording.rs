@@ -93,20 +93,18 @@ impl Wording {
         for (at, word) in other.words.iter().enumerate() {
             places.entry(word).or_default().push_back(at);
         }
-        let elsewhere: BTreeSet<&str> = places.keys().copied().collect();
-        let mut mine = Vec::new();
+        // Counted: "the migration notes of a release" lacks one of the two that "the release notes of a release" has.
+        let mut mine = BTreeSet::new();
         // For each common word, in our order, its place in the other text.
         let mut order = Vec::new();
         for word in &self.words {
-            match places.get_mut(word.as_str()) {
-                Some(left) => order.extend(left.pop_front()),
-                None => mine.push(word.as_str()),
+            match places.get_mut(word.as_str()).and_then(VecDeque::pop_front) {
+                Some(place) => order.push(place),
+                None => drop(mine.insert(word.as_str())),
             }
         }
-        let own: BTreeSet<&str> = self.words.iter().map(String::as_str).collect();
-        let theirs = other.words.iter().map(String::as_str).filter(|word| !own.contains(word));
-        let (mine, theirs): (BTreeSet<&str>, BTreeSet<&str>) = (mine.into_iter().collect(), theirs.collect());
-        let mine: Vec<&str> = mine.into_iter().filter(|word| !elsewhere.contains(word)).collect();
+        let left = places.into_iter().filter(|(_, places)| !places.is_empty());
+        let theirs: BTreeSet<&str> = left.map(|(word, _)| word).collect();
         let apart = |groups| mine.iter().any(|a| theirs.iter().any(|b| are_apart(groups, a, b)));
         let content = |words: &mut dyn Iterator<Item = &&str>| words.filter(|w| !is_function_word(w)).count();
         let (only_mine, only_theirs) = (content(&mut mine.iter()), content(&mut theirs.iter()));
@@ -214,6 +212,12 @@ const DIRECTIONS: &[&[&str]] = &[
     &["before", "after"],
     &["over", "under"],
     &["in", "out"],
+    // Who is meant.
+    &["my", "your"],
+    &["my", "their"],
+    &["he", "she"],
+    &["him", "her"],
+    &["his", "her"],
 ];
 
 /// Words that carry a sentence and are not what it is about, in a few languages. Negations are compared elsewhere.

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::rounds::{is_of_program, is_prompt};
-use super::shape::{MAX_BODY, MAX_TITLE, files, imperative, sentences, short};
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, sentences, short};
 use super::{Extracted, cjk, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::report::is_doubt;
+use crate::report::{after_rejection, is_doubt};
 
 /// Characters of a sentence that tells who owns what; a longer one tells a story.
 const MAX_OWNERSHIP: usize = 160;
@@ -155,12 +155,14 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     for (ordinal, event) in events {
         let Some(text) = spoken(event) else { continue };
         let sentences = sentences(text, false);
-        for (at, sentence) in sentences.iter().enumerate() {
+        for (at, whole) in sentences.iter().enumerate() {
+            let sentence = after_rejection(whole);
             let judged = judge(sentence).or_else(|| cjk::judge(sentence)).filter(|_| !is_doubt(sentence));
             let Some((kind, confidence)) = judged else { continue };
             let reason =
                 sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
-            let body = reason.map_or_else(|| (*sentence).to_owned(), |reason| format!("{sentence} {reason}"));
+            let said = if sentence.len() < whole.len() { capitalised(sentence) } else { sentence.to_owned() };
+            let body = reason.map_or_else(|| said.clone(), |reason| format!("{said} {reason}"));
             let kind =
                 if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
             found.push(Extracted {

@@ -26,6 +26,59 @@ const MAX_BODY: usize = 800;
 const MAX_TOPIC: usize = 80;
 const MAX_FILES: usize = 20;
 
+/// The records that a finding can stand to.
+struct Known {
+    texts: Texts,
+    topic: Option<String>,
+    /// All of its space but the patterns, and those among them of a comparable kind.
+    everywhere: Vec<usize>,
+    places: Vec<usize>,
+}
+
+impl Known {
+    fn of(board: &Board<'_>, finding: &CandidateOf) -> Self {
+        let candidate = &finding.candidate;
+        let everywhere = board.places(&candidate.scope, |memory| !memory.is_pattern());
+        let is_comparable = |at: &usize| comparable(board.entries[*at].memory.kind, candidate.kind);
+        Self {
+            texts: Texts::of(&candidate.title, &candidate.body),
+            topic: candidate.topic_key.as_deref().map(text::topic_key),
+            places: everywhere.iter().copied().filter(is_comparable).collect(),
+            everywhere,
+        }
+    }
+
+    /// The oldest record of this standing that stands so to the finding.
+    fn find(&self, board: &Board<'_>, status: Status, relation: Relation) -> Option<usize> {
+        let fits = |at: &usize| {
+            board.entries[*at].memory.status == status && board.relation(*at, &self.texts) == relation
+        };
+        self.places.iter().copied().find(fits)
+    }
+
+    /// The record of this standing under the finding's topic.
+    fn by_topic(&self, board: &Board<'_>, status: Status) -> Option<usize> {
+        let topic = self.topic.as_ref()?;
+        self.everywhere.iter().copied().find(|at| {
+            let memory = &board.entries[*at].memory;
+            memory.status == status
+                && memory.topic_key.as_deref().is_some_and(|known| text::topic_key(known) == *topic)
+        })
+    }
+
+    /// Whether a record names all events of the finding already and says the same: several things can be said in one
+    /// event, so that the words decide as well.
+    fn has_evidence_of(&self, board: &Board<'_>, finding: &CandidateOf) -> bool {
+        let evidence = &finding.candidate.evidence;
+        let names_it = |at: &usize| {
+            let events = &board.entries[*at].memory.source.events;
+            evidence.iter().all(|event| events.contains(event))
+                && board.relation(*at, &self.texts) == Relation::Duplicate
+        };
+        !evidence.is_empty() && self.everywhere.iter().any(names_it)
+    }
+}
+
 /// Settles one finding.
 pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&CandidateOf]) {
     let candidate = &finding.candidate;
@@ -33,68 +86,29 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
         return;
     }
     if !may_become(candidate.kind, candidate.origin) {
-        return leave(
-            board,
-            finding,
-            "only a tool or a page says so; say it yourself if it holds: doze remember",
-        );
+        let reason = "only a tool or a page says so; say it yourself if it holds: doze remember";
+        return leave(board, finding, reason);
     }
     if matches!(candidate.scope, Scope::Bank) {
         return leave(board, finding, "nothing is learned into the bank");
     }
-    let everywhere = board.places(&candidate.scope, |memory| !memory.is_pattern());
-    let texts = Texts::of(&candidate.title, &candidate.body);
-    let is_replied = finding.found_by == Verification::Extraction;
-    // Several things can be said in one event, so that the words decide as well.
-    let is_known = everywhere.iter().any(|at| {
-        let events = &board.entries[*at].memory.source.events;
-        !candidate.evidence.is_empty()
-            && candidate.evidence.iter().all(|event| events.contains(event))
-            && board.relation(*at, &texts) == Relation::Duplicate
-    });
-    if is_known {
+    let known = Known::of(board, finding);
+    if known.has_evidence_of(board, finding) {
         return;
     }
-    let places = board
-        .places(&candidate.scope, |memory| comparable(memory.kind, candidate.kind) && !memory.is_pattern());
-    // The oldest record of this standing that stands so to the finding.
-    let of = |board: &Board<'_>, status: Status, relation: Relation| {
-        places
-            .iter()
-            .copied()
-            .find(|at| board.entries[*at].memory.status == status && board.relation(*at, &texts) == relation)
-    };
-    let topic = candidate.topic_key.as_deref().map(text::topic_key);
-    let by_topic = |board: &Board<'_>, status: Status| {
-        let topic = topic.as_ref()?;
-        everywhere.iter().copied().find(|at| {
-            let memory = &board.entries[*at].memory;
-            memory.status == status
-                && memory.topic_key.as_deref().is_some_and(|known| text::topic_key(known) == *topic)
-        })
-    };
-    if let Some(at) = by_topic(board, Status::Active) {
-        return match board.relation(at, &texts) {
-            Relation::Update if !is_replied && contest::is_contested(board, at, finding) => {
-                contest::keep_apart(board, at, finding);
-            }
-            // What a model words anew under a key is the newer text (S1.18), unless it was shown it.
-            Relation::Duplicate if !is_replied || is_repeated(finding, &board.entries[at].memory) => {
-                reinforce(board, at, finding);
-            }
-            relation => replace_text(board, at, finding, relation),
-        };
+    if let Some(at) = known.by_topic(board, Status::Active) {
+        return settle_topic(board, finding, at, &known.texts);
     }
-    if let Some(at) = of(board, Status::Active, Relation::Duplicate) {
+    if let Some(at) = known.find(board, Status::Active, Relation::Duplicate) {
         return reinforce(board, at, finding);
     }
-    if of(board, Status::Retracted, Relation::Duplicate).is_some()
-        || by_topic(board, Status::Retracted).is_some()
-    {
+    let is_retracted = known.find(board, Status::Retracted, Relation::Duplicate).is_some()
+        || known.by_topic(board, Status::Retracted).is_some();
+    if is_retracted {
         return leave(board, finding, "it was marked wrong");
     }
-    let contradicted = of(board, Status::Active, Relation::Update);
-    if let Some(proposed) = of(board, Status::Proposed, Relation::Duplicate) {
+    let contradicted = known.find(board, Status::Active, Relation::Update);
+    if let Some(proposed) = known.find(board, Status::Proposed, Relation::Duplicate) {
         return match contradicted {
             Some(at) if board.entries[proposed].memory.contradicts().is_some() => {
                 contest::decide(board, at, proposed, finding);
@@ -105,29 +119,43 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
             _ => leave(board, finding, "it waits for doze review"),
         };
     }
-    if let Some(at) = of(board, Status::Stale, Relation::Duplicate) {
+    if let Some(at) = known.find(board, Status::Stale, Relation::Duplicate) {
         return reinforce(board, at, finding);
     }
     match contradicted {
-        Some(at) if contest::is_contested(board, at, finding) => {
-            return contest::keep_apart(board, at, finding);
-        }
-        Some(at) => return supersede(board, at, finding),
-        None => {}
+        Some(at) if contest::is_contested(board, at, finding) => contest::keep_apart(board, at, finding),
+        Some(at) => supersede(board, at, finding),
+        None => add(board, finding, &known, all),
     }
-    if of(board, Status::Superseded, Relation::Duplicate)
-        .is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at)
-    {
+}
+
+/// A finding under the topic of a record.
+fn settle_topic(board: &mut Board<'_>, finding: &CandidateOf, at: usize, texts: &Texts) {
+    let is_replied = finding.found_by == Verification::Extraction;
+    match board.relation(at, texts) {
+        Relation::Update if !is_replied && contest::is_contested(board, at, finding) => {
+            contest::keep_apart(board, at, finding);
+        }
+        // What a model words anew under a key is the newer text (S1.18), unless it was shown it.
+        Relation::Duplicate if !is_replied || is_repeated(finding, &board.entries[at].memory) => {
+            reinforce(board, at, finding);
+        }
+        relation => replace_text(board, at, finding, relation),
+    }
+}
+
+/// Adds what nothing known says or contradicts, unless it is old news.
+fn add(board: &mut Board<'_>, finding: &CandidateOf, known: &Known, all: &[&CandidateOf]) {
+    let candidate = &finding.candidate;
+    let replaced = known.find(board, Status::Superseded, Relation::Duplicate);
+    if replaced.is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at) {
         return leave(board, finding, "something newer replaced it");
     }
     let memory = memory_of(board, finding);
-    if is_due(&memory, board.now) && !is_said_elsewhere(finding, &texts, all) {
+    if is_due(&memory, board.now) && !is_said_elsewhere(finding, &known.texts, all) {
         let days = lifetime_days(memory.kind);
-        return leave(
-            board,
-            finding,
-            &format!("it is older than {days} days, and nothing has confirmed it since"),
-        );
+        let reason = format!("it is older than {days} days, and nothing has confirmed it since");
+        return leave(board, finding, &reason);
     }
     board.add(DreamOp::Add, memory, because(finding), candidate.evidence.clone());
 }

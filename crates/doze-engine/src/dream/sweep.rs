@@ -181,33 +181,7 @@ impl Engine {
                 return Ok(dream);
             }
             reach(Break::Planned);
-            let mut set = ChangeSet::new(owner.clone());
-            for scope in &scopes {
-                let subject = Subject::Scope(scope.clone());
-                let revision = snapshot.revision(owner, &subject)?;
-                set = set.expect(subject, revision);
-            }
-            for memory in last_states(&made) {
-                set = set.put_memory(memory);
-            }
-            for reading in readings {
-                let key = &reading.session.key;
-                if made.postponed.contains(key) {
-                    let known = self.checkpoint(&snapshot, owner, key, reading.asked.name())?;
-                    let put_off = Checkpoint { put_off: Some(next_day(self.now())), ..known };
-                    let ledger = session_record(key, reading.asked.name());
-                    set = set
-                        .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, ledger.clone()))?
-                        .put_aux(Family::Checkpoint, ledger, encoded(&put_off)?);
-                    continue;
-                }
-                let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
-                let ledger = session_record(key, reading.asked.name());
-                set = set
-                    .expect_seen(&snapshot, Subject::Session(key.clone()))?
-                    .expect_seen(&snapshot, Subject::Aux(Family::Checkpoint, ledger))?;
-                set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
-            }
+            let mut set = self.planned(&snapshot, owner, &scopes, readings, &made)?;
             note(&mut state, &dream, request, &made, self.random());
             state.last_why = Some(why(request, &dream.reason));
             set = set.put_aux(Family::Setting, SWEEP_STATE, encoded(&state)?).put_dream(dream.clone());
@@ -227,6 +201,39 @@ impl Engine {
         }
         Err(EngineError::new(Problem::Busy, "memories kept changing while the dream was planned")
             .hint("try again"))
+    }
+
+    /// What a plan changes, and what the sessions it was made of are noted as; refused when any of that has changed since.
+    fn planned(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        scopes: &[Scope],
+        readings: &[Reading],
+        made: &Plan,
+    ) -> Result<ChangeSet, EngineError> {
+        let mut set = ChangeSet::new(owner.clone());
+        for scope in scopes {
+            set = set.expect_seen(snapshot, Subject::Scope(scope.clone()))?;
+        }
+        for memory in last_states(made) {
+            set = set.put_memory(memory);
+        }
+        for reading in readings {
+            let key = &reading.session.key;
+            let ledger = session_record(key, reading.asked.name());
+            set = set.expect_seen(snapshot, Subject::Aux(Family::Checkpoint, ledger.clone()))?;
+            if made.postponed.contains(key) {
+                let known = self.checkpoint(snapshot, owner, key, reading.asked.name())?;
+                let put_off = Checkpoint { put_off: Some(next_day(self.now())), ..known };
+                set = set.put_aux(Family::Checkpoint, ledger, encoded(&put_off)?);
+                continue;
+            }
+            let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
+            set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
+            set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
+        }
+        Ok(set)
     }
 
     /// The spaces a sweep may change: those of the findings, and of the projects with anything new.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use doze_core::model::{Memory, MemoryId, OwnerId, SessionKey, Status};
+use doze_core::model::{Memory, MemoryId, OwnerId, Session, SessionKey, Status};
 use doze_search::{
     DocChange, DocKind, GRAPH_FROM, ModelPhase, Submitted, VectorMeta, chunks, event_doc_id, memory_doc_id,
 };
@@ -17,6 +17,7 @@ use doze_store::{
     vector_source_key,
 };
 
+use super::turns::{self, InHand, MAX_TURNS, Place, Record, Turn, Waiting};
 use super::{Shared, doc};
 use crate::{CONFLICT_RETRIES, lock};
 
@@ -35,12 +36,17 @@ const NOT_NOW: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(5);
 /// Memories handed to the model at once.
 const EMBED_BATCH: usize = 16;
+/// How soon to look whether the model is through with a page of history.
+const PAGE_BUSY: Duration = Duration::from_millis(100);
+/// How soon to look whether everybody is at rest, while history waits.
+const RESTLESS: Duration = Duration::from_secs(10);
 
 pub(super) fn start(shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("index".into()).spawn(move || {
         let mut follower = Follower {
             reached: shared.lexical.visible_seq(),
             backlog: VecDeque::new(),
+            history: Waiting::default(),
             is_failing: false,
             load_at: None,
             shared,
@@ -57,6 +63,8 @@ struct Follower {
     reached: u64,
     /// Memories that wait for a vector.
     backlog: VecDeque<(OwnerId, MemoryId)>,
+    /// Raw history that waits for vectors.
+    history: Waiting,
     /// The store could not be read.
     is_failing: bool,
     /// When the stored vectors are tried again.
@@ -75,28 +83,42 @@ impl Follower {
             self.load_vectors();
         }
         let embeds = shared.embeds.load(Ordering::Acquire);
-        let timeout = if !self.backlog.is_empty() {
-            let is_failed = shared.embedder.state().state == ModelPhase::Failed;
-            Some(if embeds && !is_failed { MODEL_BUSY } else { NOT_NOW })
-        } else if shared.lexical.pending() > 0 || shared.lexical.seq() < self.reached {
-            Some(QUIET)
-        } else if !shared.loaded.load(Ordering::Acquire) {
-            Some(RETRY)
-        } else {
-            None
-        };
-        let seq = shared.store.wait_for_change(self.reached, timeout);
+        let seq = shared.store.wait_for_change(self.reached, self.patience(embeds));
         if shared.stop.load(Ordering::Acquire) {
             return ControlFlow::Break(());
         }
         if seq > self.reached {
             self.catch_up(seq);
-        } else if self.backlog.is_empty() || !embeds {
+        } else if (self.backlog.is_empty() || !embeds) && self.is_uncommitted() {
             self.commit();
         }
         // While memory is off they wait with the model, which looks at them when it is on again.
         self.embed();
+        self.embed_history();
         ControlFlow::Continue(())
+    }
+
+    /// How long to wait for a change; for ever when nothing else is to be done.
+    fn patience(&self, embeds: bool) -> Option<Duration> {
+        let is_failed = || self.shared.embedder.state().state == ModelPhase::Failed;
+        let with_model = |soon| Some(if embeds && !is_failed() { soon } else { NOT_NOW });
+        if !self.backlog.is_empty() {
+            with_model(MODEL_BUSY)
+        } else if self.history.in_hand.is_some() {
+            with_model(PAGE_BUSY)
+        } else if self.is_uncommitted() {
+            Some(QUIET)
+        } else if !self.shared.loaded.load(Ordering::Acquire) {
+            Some(RETRY)
+        } else if self.history.len() > 0 {
+            with_model(RESTLESS)
+        } else {
+            None
+        }
+    }
+
+    fn is_uncommitted(&self) -> bool {
+        self.shared.lexical.pending() > 0 || self.shared.lexical.seq() < self.reached
     }
 
     fn commit(&self) {
@@ -192,13 +214,21 @@ impl Follower {
                 docs.extend(summary.map(DocChange::Put));
             }
             Changed::SessionGone(session) => {
+                self.history.forget(owner, session);
+                let events = event_doc_id(session, 0);
+                let events = events.trim_end_matches('0');
+                self.shared.vectors.remove_where(|of, id| of == owner.as_str() && id.starts_with(events));
                 docs.push(DocChange::DeleteSession { owner: owner.clone(), session: session.clone() });
             }
             Changed::Events { session, first, count } => {
                 self.events(snapshot, owner, session, *first, first + count, change.seq, docs)?;
+                self.history.add_new(owner, session, *first, first + count);
             }
             Changed::EventReplaced { session, ordinal } => {
-                docs.push(DocChange::Delete { owner: owner.clone(), id: event_doc_id(session, *ordinal) });
+                let id = event_doc_id(session, *ordinal);
+                self.shared.vectors.remove(owner, &id);
+                self.history.add_new(owner, session, *ordinal, ordinal + 1);
+                docs.push(DocChange::Delete { owner: owner.clone(), id });
                 self.events(snapshot, owner, session, *ordinal, ordinal + 1, change.seq, docs)?;
             }
             Changed::Vectors { doc } => self.vectors(snapshot, owner, doc)?,
@@ -347,7 +377,120 @@ impl Follower {
             }
         }
         self.backlog.append(&mut without);
+        self.load_turns(&snapshot)
+    }
+
+    /// Loads what the model made of the newest history, and notes what waits.
+    fn load_turns(&mut self, snapshot: &Snapshot) -> Result<(), ReadError> {
+        let (model, dim) = (self.shared.model.clone(), self.shared.vectors.dim());
+        for owner in snapshot.owners()? {
+            for session in snapshot.sessions(&owner, &Default::default(), None, usize::MAX)?.items {
+                for page in (0..session.event_count.div_ceil(turns::PAGE)).rev() {
+                    if self.shared.vectors.count(DocKind::Event) >= MAX_TURNS {
+                        return Ok(());
+                    }
+                    let place = Place { owner: owner.clone(), key: session.key.clone(), page };
+                    let record = Record::read(snapshot, &place, &model, dim)?.unwrap_or_default();
+                    self.put_turns(&session, &record.turns);
+                    if record.upto < session.event_count.min((page + 1) * turns::PAGE) {
+                        self.history.add_old(place);
+                    }
+                }
+            }
+        }
         Ok(())
+    }
+
+    fn put_turns(&self, session: &Session, turns: &[Turn]) {
+        for turn in turns {
+            if let Err(error) = self.shared.vectors.put(&turns::meta(session, turn), &turn.vectors) {
+                tracing::warn!(%error, session = session.key.session, "a stored vector is not used");
+            }
+        }
+    }
+
+    /// Makes vectors of the history that waits, a page at a time, while nobody is at work and nothing else waits.
+    fn embed_history(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        if let Some(page) = self.history.finished() {
+            self.keep_page(&page);
+        }
+        while self.history.in_hand.is_none() && self.is_time_for_history() {
+            let Some(place) = self.history.next() else { break };
+            let begun = shared.store.snapshot().and_then(|snapshot| {
+                InHand::begin(&snapshot, place.clone(), &shared.model, shared.vectors.dim())
+            });
+            match begun {
+                Ok(None) => {}
+                Ok(Some((page, docs))) if docs.is_empty() => self.keep_page(&page),
+                Ok(Some((page, docs))) => match shared.embedder.submit(docs, Box::new(page.taker())) {
+                    Submitted::Accepted => self.history.in_hand = Some(page),
+                    Submitted::Full => self.history.add_old(place),
+                    Submitted::Off => self.history.clear(),
+                },
+                Err(ReadError::Damaged(what)) => {
+                    tracing::error!(what, "a damaged part of the history gets no vectors");
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "history could not be read for embedding; it is tried again");
+                    self.history.add_old(place);
+                    break;
+                }
+            }
+        }
+        shared.history_waiting.store(self.history.len(), Ordering::Release);
+    }
+
+    fn is_time_for_history(&self) -> bool {
+        let shared = &self.shared;
+        self.backlog.is_empty()
+            && self.history.len() > 0
+            && shared.embeds.load(Ordering::Acquire)
+            && shared.loaded.load(Ordering::Acquire)
+            && shared.embedder.is_idle()
+            && shared.embedder.state().state != ModelPhase::Failed
+            && (shared.rests)()
+    }
+
+    /// Keeps what was made of a page, and searches it from now on.
+    fn keep_page(&mut self, page: &InHand) {
+        let shared = Arc::clone(&self.shared);
+        let (owner, key) = (&page.place.owner, &page.place.key);
+        for _ in 0..CONFLICT_RETRIES {
+            let Ok(snapshot) = shared.store.snapshot() else { return };
+            let kept = page.kept(&snapshot, &shared.model, shared.vectors.dim());
+            let Ok(session) = snapshot.session(owner, key) else { return };
+            drop(snapshot);
+            match (kept, session) {
+                (Ok(Some((set, turns))), Some(session)) => match shared.store.apply(set) {
+                    Ok(_) => {
+                        self.put_turns(&session, &turns);
+                        return self.leave_the_oldest();
+                    }
+                    Err(ApplyError::Conflict { .. }) => {}
+                    Err(error) => {
+                        return tracing::debug!(%error, "vectors of history were not kept; they are made at the next start");
+                    }
+                },
+                (Err(error), _) => return tracing::warn!(%error, "vectors of history were not kept"),
+                _ => return,
+            }
+        }
+        // The session is being written to; it is tried when it rests.
+        self.history.add_old(page.place.clone());
+    }
+
+    /// Searches the newest turns only, once there are a tenth more than may be.
+    fn leave_the_oldest(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        if shared.vectors.count(DocKind::Event) <= MAX_TURNS + MAX_TURNS / 10 {
+            return;
+        }
+        shared.vectors.remove_where(|_, id| id.starts_with("e:"));
+        self.history.clear();
+        if let Err(error) = shared.store.snapshot().and_then(|snapshot| self.load_turns(&snapshot)) {
+            tracing::warn!(%error, "the vectors of history could not be loaded; words find it until the next start");
+        }
     }
 
     /// Hands waiting memories to the model while it takes them.
@@ -485,7 +628,7 @@ fn meta(memory: &Memory) -> VectorMeta {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::{Condvar, Mutex};
 
     use doze_core::model::{Kind, Scope};
@@ -587,9 +730,11 @@ mod tests {
             stop: Arc::default(),
             embeds: Arc::new(AtomicBool::new(true)),
             graphing: AtomicBool::new(false),
+            history_waiting: AtomicUsize::new(0),
+            rests: Box::new(|| true),
         };
-        let (backlog, shared) = (VecDeque::new(), Arc::new(shared));
-        Follower { reached: 0, backlog, is_failing: false, load_at: None, shared }
+        let (backlog, history, shared) = (VecDeque::new(), Waiting::default(), Arc::new(shared));
+        Follower { reached: 0, backlog, history, is_failing: false, load_at: None, shared }
     }
 
     #[test]

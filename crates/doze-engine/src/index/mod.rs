@@ -2,9 +2,11 @@
 
 pub(crate) mod doc;
 mod follower;
+pub(crate) mod turns;
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,15 +14,19 @@ use std::time::{Duration, Instant};
 use doze_core::model::{Kind, MemoryId, OwnerId, Scope, Status};
 use doze_core::rank::Profile;
 use doze_search::{
-    DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, Factory, FetchedModel, GRAPH_FROM,
-    Lexical, LexicalQuery, ModelFiles, ModelId, ModelState, OrtEmbedder, QueryEmbedding, QuerySyntax,
-    RtenEmbedder, VectorFilter, Vectors,
+    DocKind, DocKindSet, DocRef, EmbedError, EmbedOptions, EmbedService, Embedder, Factory, FetchedModel,
+    GRAPH_FROM, Lexical, LexicalQuery, ModelFiles, ModelId, ModelState, OrtEmbedder, QueryEmbedding,
+    QuerySyntax, RtenEmbedder, VectorFilter, Vectors,
 };
 use doze_store::{Snapshot, Store};
 use jiff::Timestamp;
 
 use crate::recall::SemanticState;
 use crate::{EmbedderChoice, EngineError, Options, Problem, lock};
+
+/// How near a reply is, as a share of what it replies to. Measured on the development half of LongMemEval: with all of it
+/// replies crowd out the prompts that answer, without any none is found by meaning.
+const OF_A_REPLY: f32 = 0.6;
 
 /// How far the indexes have followed the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +37,10 @@ pub struct IndexState {
     pub vector_seq: u64,
     /// Documents with vectors.
     pub vectors: usize,
+    /// Prompts of raw history among them.
+    pub turns: usize,
+    /// Pages of raw history, of sixteen events each, that wait for vectors.
+    pub pages_waiting: usize,
     /// The model: its name, hash, dimension and state.
     pub model: Option<ModelId>,
     /// Where the model is, in one word.
@@ -64,6 +74,8 @@ pub(crate) struct Lookup {
     /// `None` when the full-text index failed.
     pub(crate) lexical: Option<Vec<(String, f32)>>,
     pub(crate) semantic: Vec<(String, f32)>,
+    /// How near the question is to everything that words found; what has no vectors yet is not here.
+    pub(crate) near: HashMap<String, f32>,
     pub(crate) semantic_state: SemanticState,
 }
 
@@ -86,7 +98,14 @@ struct Shared {
     embeds: Arc<AtomicBool>,
     /// A thread is at the graph.
     graphing: AtomicBool,
+    /// Pages of history that wait for vectors.
+    history_waiting: AtomicUsize,
+    /// Whether nobody is at work, so that history can be embedded.
+    rests: Rests,
 }
+
+/// Tells whether agents and machine are at rest.
+pub(crate) type Rests = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// How far the model is.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -125,7 +144,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Opens the indexes and starts following. Loading vectors happens on the follower's thread.
-    pub(crate) fn start(options: &Options, store: Store) -> Result<Self, EngineError> {
+    pub(crate) fn start(options: &Options, store: Store, rests: Rests) -> Result<Self, EngineError> {
         let lexical = Lexical::open(&options.index.join("lexical")).map_err(|error| {
             EngineError::new(
                 Problem::Unavailable,
@@ -165,6 +184,8 @@ impl Index {
             stop,
             embeds,
             graphing: AtomicBool::new(false),
+            history_waiting: AtomicUsize::new(0),
+            rests,
         });
         let follower = follower::start(Arc::clone(&shared)).map_err(|error| {
             EngineError::new(Problem::Internal, "cannot start the indexing thread").caused_by(error)
@@ -203,6 +224,8 @@ impl Index {
             lexical_seq: *lock(&self.shared.reached),
             vector_seq: lock(&self.shared.embedding).done,
             vectors: self.shared.vectors.len(),
+            turns: self.shared.vectors.count(DocKind::Event),
+            pages_waiting: self.shared.history_waiting.load(Ordering::Acquire),
             model: id,
             model_state: state.as_str(),
             model_reason: reason,
@@ -213,15 +236,19 @@ impl Index {
     pub(crate) fn look_up(&self, query: &Query<'_>) -> Lookup {
         let lexical_query = lexical_query(query);
         self.wait_for(query.see, query.see_within);
-        let lexical = match self.shared.lexical.search(&lexical_query) {
+        let lexical: Option<Vec<(String, f32)>> = match self.shared.lexical.search(&lexical_query) {
             Ok(hits) => Some(hits.into_iter().map(|hit| (hit.id, hit.score)).collect()),
             Err(error) => {
                 tracing::error!(%error, "full-text search failed");
                 None
             }
         };
-        let (semantic, semantic_state) = self.nearest(query, &lexical_query);
-        Lookup { lexical, semantic, semantic_state }
+        let (vector, semantic_state) = self.vector_of(query);
+        let Some(vector) = vector else {
+            return Lookup { lexical, semantic: Vec::new(), near: HashMap::new(), semantic_state };
+        };
+        let near = self.near(query, &vector, lexical.iter().flatten().map(|(id, _)| id.as_str()));
+        Lookup { lexical, semantic: self.nearest(query, &vector, &lexical_query), near, semantic_state }
     }
 
     /// Active memories of a scope with words in common with a text, the likeliest first.
@@ -261,39 +288,62 @@ impl Index {
         }
     }
 
-    fn nearest(&self, query: &Query<'_>, filter: &LexicalQuery) -> (Vec<(String, f32)>, SemanticState) {
+    /// The vector of a question, and how far meaning takes part in its answer.
+    fn vector_of(&self, query: &Query<'_>) -> (Option<Vec<f32>>, SemanticState) {
         if !self.shared.embeds.load(Ordering::Acquire) {
-            return (Vec::new(), SemanticState::Off);
+            return (None, SemanticState::Off);
         }
         if !self.shared.loaded.load(Ordering::Acquire) {
             let is_off = self.shared.embedder.state().id.is_none();
-            return (Vec::new(), if is_off { SemanticState::Off } else { SemanticState::Loading });
+            return (None, if is_off { SemanticState::Off } else { SemanticState::Loading });
         }
-        let vector = match self.shared.embedder.query(query.text, query.vector_within) {
-            QueryEmbedding::Ready(vector) => vector,
-            QueryEmbedding::Loading => return (Vec::new(), SemanticState::Loading),
-            QueryEmbedding::Timeout => return (Vec::new(), SemanticState::Timeout),
-            QueryEmbedding::Off => return (Vec::new(), SemanticState::Off),
+        match self.shared.embedder.query(query.text, query.vector_within) {
+            QueryEmbedding::Ready(vector) => {
+                // A model that has just begun has not come to most memories yet: what it does not find may well be there.
+                let waiting = lock(&self.shared.embedding).in_flight;
+                let has_begun = waiting > self.shared.vectors.len();
+                (Some(vector), if has_begun { SemanticState::Loading } else { SemanticState::On })
+            }
+            QueryEmbedding::Loading => (None, SemanticState::Loading),
+            QueryEmbedding::Timeout => (None, SemanticState::Timeout),
+            QueryEmbedding::Off => (None, SemanticState::Off),
             QueryEmbedding::Failed(reason) => {
                 tracing::warn!(reason, "the query has no vector");
-                return (Vec::new(), SemanticState::Failed);
+                (None, SemanticState::Failed)
             }
-        };
-        let exact = |doc: &str| {
-            query.snapshot.vectors(query.owner, stored_name(doc), &self.shared.model).ok().flatten()
-        };
-        let hits = self.shared.vectors.search(&vector, &VectorFilter::from(filter), query.limit, &exact);
-        // A model that has just begun has not come to most memories yet: what it does not find may well be there.
-        let waiting = lock(&self.shared.embedding).in_flight;
-        let state =
-            if waiting > self.shared.vectors.len() { SemanticState::Loading } else { SemanticState::On };
-        (hits.into_iter().map(|hit| (hit.id, hit.score)).collect(), state)
+        }
     }
-}
 
-/// The store keeps a memory's vectors under its plain id, so that they go with it.
-fn stored_name(doc: &str) -> &str {
-    doc.strip_prefix("m:").unwrap_or(doc)
+    /// How near a question is to documents, by their own vectors or those of the prompt they reply to.
+    fn near<'a>(
+        &self,
+        query: &Query<'_>,
+        vector: &[f32],
+        ids: impl Iterator<Item = &'a str>,
+    ) -> HashMap<String, f32> {
+        let lists: Vec<Vec<String>> = ids.map(turns::told_by).collect();
+        let scores = self.shared.vectors.scores(vector, query.owner, &lists);
+        let told = lists.into_iter().zip(scores).filter_map(|(list, score)| {
+            let id = list.into_iter().next()?;
+            match score {
+                Some((0, cosine)) => Some((id, cosine)),
+                Some((_, cosine)) => Some((id, cosine * OF_A_REPLY)),
+                // Memories get theirs soon; other parts of the history have none.
+                None => (!id.starts_with("m:")).then_some((id, 0.0)),
+            }
+        });
+        told.collect()
+    }
+
+    fn nearest(&self, query: &Query<'_>, vector: &[f32], filter: &LexicalQuery) -> Vec<(String, f32)> {
+        // Of raw history nothing more exact is kept.
+        let exact = |doc: &str| {
+            let memory = doc.strip_prefix("m:")?;
+            query.snapshot.vectors(query.owner, memory, &self.shared.model).ok().flatten()
+        };
+        let hits = self.shared.vectors.search(vector, &VectorFilter::from(filter), query.limit, &exact);
+        hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
+    }
 }
 
 fn lexical_query(query: &Query<'_>) -> LexicalQuery {

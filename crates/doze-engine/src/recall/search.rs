@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use doze_core::model::{Kind, Memory, MemoryId, OwnerId, Scope, Status};
 use doze_core::rank::{Candidate, Explain, Found, LIST_LIMIT, Profile, rank, text_key};
-use doze_search::DocRef;
 use doze_store::Snapshot;
 use jiff::Timestamp;
 
@@ -181,26 +180,29 @@ impl Engine {
         for (rank, (id, score)) in (1..).zip(&lookup.semantic) {
             found.entry(id).or_default().1 = Some(Found { rank, score: f64::from(*score) });
         }
+        for (id, score) in &lookup.near {
+            // Behind every place of the list.
+            let near = Found { rank: LIST_LIMIT + 1, score: f64::from(*score) };
+            found.entry(id).or_default().1.get_or_insert(near);
+        }
         let mut records: HashMap<MemoryId, Memory> = HashMap::new();
         let (mut memories, mut places) = (Vec::new(), HashMap::new());
         for (doc, place) in found {
             if let Some(memory) =
                 hydrate::record(snapshot, owner, doc)?.filter(|m| wanted(m, scopes, request))
             {
-                let has_vectors = matches!(DocRef::parse(doc), Some(DocRef::Memory(_)));
-                places.insert(memory.id.clone(), (place, has_vectors));
+                places.insert(memory.id.clone(), place);
                 memories.push(memory);
             }
         }
         let gone = top.map(|top| files_gone(&memories, Path::new(top))).unwrap_or_default();
         let mut candidates = Vec::new();
         for memory in memories {
-            let ((lexical, semantic), has_vectors) = places.remove(&memory.id).unwrap_or_default();
+            let (lexical, semantic) = places.remove(&memory.id).unwrap_or_default();
             candidates.push(Candidate {
                 id: memory.id.clone(),
                 lexical,
                 semantic,
-                has_vectors,
                 kind: memory.kind,
                 confidence: memory.confidence,
                 reinforce_count: memory.reinforce_count,

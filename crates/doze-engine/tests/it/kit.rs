@@ -69,6 +69,15 @@ impl Kit {
         self.engine = open(self.folder.path().to_path_buf(), self.clock.clone(), Surroundings::default());
     }
 
+    /// Closes the engine and opens it on the same files, with the model.
+    pub(crate) fn reopen_with_model(&mut self) {
+        self.engine.close();
+        let folder = self.folder.path().to_path_buf();
+        let options =
+            Options { embedder: EmbedderChoice::BuiltIn, ..options(folder, Surroundings::default()) };
+        self.engine = Engine::open(options, self.clock.clone()).unwrap();
+    }
+
     /// A folder that is a project, though no repository.
     pub(crate) fn project(&self, name: &str) -> String {
         let path = self.folder.path().join("code").join(name);

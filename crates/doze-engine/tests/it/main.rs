@@ -28,4 +28,5 @@ mod race;
 mod recall;
 mod tasks;
 mod told;
+mod turns;
 mod workspace;

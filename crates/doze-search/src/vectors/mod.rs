@@ -8,6 +8,7 @@ mod dot;
 mod dump;
 mod filter;
 mod graph;
+mod packed;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use doze_core::model::OwnerId;
 
+use crate::lexical::DocKind;
 use dot::{Quantised, dot_f32};
 pub use filter::{VectorError, VectorFilter, VectorHit, VectorMeta};
 use graph::{Graph, Snapshot};
+pub use packed::{pack, unpack};
 use table::{Admission, Best, Candidate, Table};
 
 /// So many of the best by bytes are ranked by their exact vectors.
@@ -130,6 +133,23 @@ impl Vectors {
         was_there
     }
 
+    /// Takes the documents out of which `is_gone` says so by owner and id; how many those were.
+    pub fn remove_where(&self, is_gone: impl Fn(&str, &str) -> bool) -> usize {
+        let mut state = self.write();
+        let named = |key: &str| key.split_once('\0').map(|(owner, id)| (owner.to_owned(), id.to_owned()));
+        let gone: Vec<(String, String)> = state
+            .table
+            .keys()
+            .filter_map(|(key, _)| named(key))
+            .filter(|(owner, id)| is_gone(owner, id))
+            .collect();
+        for (owner, id) in &gone {
+            state.table.remove(owner, id);
+        }
+        state.sweep_if_worth_it();
+        gone.len()
+    }
+
     /// Takes every document out.
     pub fn clear(&self) {
         let mut state = self.write();
@@ -139,6 +159,34 @@ impl Vectors {
     /// Documents with vectors.
     pub fn len(&self) -> usize {
         self.read().table.len()
+    }
+
+    /// Documents of a kind with vectors.
+    pub fn count(&self, kind: DocKind) -> usize {
+        self.read().table.count(kind)
+    }
+
+    /// For each list of an owner's documents the first that has vectors: its place in the list, and the cosine of the
+    /// query and the nearest of its chunks by the eight-bit product.
+    pub fn scores(&self, query: &[f32], owner: &OwnerId, lists: &[Vec<String>]) -> Vec<Option<(usize, f32)>> {
+        let Some(query) = self.directed(query) else { return vec![None; lists.len()] };
+        let query = Quantised::new(&query);
+        let state = self.read();
+        let scored = |id: &String| {
+            let place = state.table.place(&table::key(owner.as_str(), id))?;
+            Some(state.table.score(&query, place))
+        };
+        let first = |list: &Vec<String>| {
+            list.iter().enumerate().find_map(|(at, id)| scored(id).map(|score| (at, score)))
+        };
+        lists.iter().map(first).collect()
+    }
+
+    /// The query as a vector of length one; `None` when it has another length or no direction.
+    fn directed(&self, query: &[f32]) -> Option<Vec<f32>> {
+        let norm = dot_f32(query, query).sqrt();
+        let is_usable = query.len() == self.dim() && norm.is_finite() && norm > f32::MIN_POSITIVE;
+        is_usable.then(|| query.iter().map(|x| x / norm).collect())
     }
 
     /// No document has vectors.
@@ -160,11 +208,7 @@ impl Vectors {
         limit: usize,
         exact: &dyn Fn(&str) -> Option<Vec<Vec<f32>>>,
     ) -> Vec<VectorHit> {
-        let norm = dot_f32(query, query).sqrt();
-        if limit == 0 || query.len() != self.dim() || !norm.is_finite() || norm <= f32::MIN_POSITIVE {
-            return Vec::new();
-        }
-        let query: Vec<f32> = query.iter().map(|x| x / norm).collect();
+        let Some(query) = self.directed(query).filter(|_| limit > 0) else { return Vec::new() };
         let mut hits = self.candidates(&query, filter, limit.max(RESCORED));
         // The lock is free here: reading the store may take its time.
         for hit in &mut hits {

@@ -96,6 +96,11 @@ impl Table {
         self.places.len()
     }
 
+    /// Documents of a kind.
+    pub(super) fn count(&self, kind: DocKind) -> usize {
+        self.counts.iter().map(|counts| counts[kind as usize]).sum()
+    }
+
     /// Rows of living documents.
     pub(super) fn rows(&self) -> usize {
         self.scales.len() - self.dead_rows

@@ -196,6 +196,8 @@ fn index(status: &Status) -> IndexStatus {
         lexical_seq: status.index.lexical_seq,
         vector_seq: status.index.vector_seq,
         seq: status.seq,
+        turns: status.index.turns as u64,
+        pages_waiting: status.index.pages_waiting as u64,
     }
 }
 

@@ -163,7 +163,10 @@ impl Blanks<'_> {
         let mut set = std::mem::replace(&mut self.set, empty)
             .expect_seen(self.snapshot, Subject::Session(key.clone()))?;
         for (ordinal, event) in replaced {
-            set = set.replace_event(key.clone(), ordinal, event);
+            // What the model made of the words goes with them.
+            set = set
+                .replace_event(key.clone(), ordinal, event)
+                .delete_aux(Family::Vectors, crate::index::turns::record_of(&key, ordinal));
         }
         for extractor in Who::LEDGERS {
             set = set.delete_aux(Family::Candidates, crate::dream::session_record(&key, extractor));
