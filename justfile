@@ -29,6 +29,10 @@ crash-200:
 bench:
     benches/run
 
+# doze beside other memories for agents; fetches them from PyPI and npm. See benches/peers/README.md.
+bench-peers:
+    python3 benches/peers/peers.py --install --out benches/peers/target/table.md
+
 # How well the rules extract, against notes that people took of the same sessions; see eval/README.md.
 eval:
     cargo run -q -p doze-eval -- extraction
