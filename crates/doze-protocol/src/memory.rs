@@ -360,7 +360,7 @@ pub struct ForgetParams {
     /// With `session`: the harness of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
-    /// With `session`: its project, by id, name or path.
+    /// With `session`: its project, by id, name or path; empty for one of no project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_project: Option<String>,
     /// A project, by id, name or path.

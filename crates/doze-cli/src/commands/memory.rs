@@ -404,7 +404,7 @@ pub(crate) struct ForgetArgs {
     /// With --session: that of an agent of this program
     #[arg(long, requires = "session")]
     harness: Option<String>,
-    /// With --session: that of this project
+    /// With --session: that of this project; "" for one of no project
     #[arg(long, requires = "session")]
     in_project: Option<String>,
     /// Everything of this project

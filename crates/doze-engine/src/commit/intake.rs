@@ -39,8 +39,8 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Cleans what a request brings. A run that brings only its output has it stored as an answer, so that what is
-    /// learned from it has a source.
+    /// Cleans what a request brings. What a run printed last is stored as an answer, so that what is learned from it has
+    /// a source, unless a session file or one of its answers has it.
     pub(super) fn of(request: &CommitRequest, admission: &Admission, changes: &mut Changes) -> Self {
         let mut gate = Gate { changes, admission };
         let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
@@ -49,19 +49,26 @@ impl Intake {
             request.summary.as_deref().map(|text| gate.text(text, MAX_TEXT)).filter(|text| !text.is_empty());
         let output = request.output.as_deref().map(|text| gate.said(text)).filter(|text| !text.is_empty());
         let task = request.task.as_ref().map(|task| gate.task(task));
+        // The same words in another session, or of another agent, are another sighting of what they say.
+        let made = |kind: &str, text: &str| {
+            made_id(kind, &format!("{}\0{}\0{text}", request.session, request.agent.id))
+        };
         if request.events.is_empty() && request.transcript.is_none() {
             let prompt = task.as_ref().map(|task| task.prompt.clone());
-            // The same words in another session, or of another agent, are another sighting of what they say.
-            let made = |kind: &str, text: &str| {
-                made_id(kind, &format!("{}\0{}\0{text}", request.session, request.agent.id))
-            };
             let prompt = prompt.filter(|text| !text.is_empty());
             events.extend(
                 prompt.map(|text| Event::new(made("prompt", &text), EventKind::Prompt, Origin::Person, text)),
             );
-            events.extend(output.iter().map(|text| {
-                Event::new(made("output", text), EventKind::Answer, Origin::Agent, text.clone())
-            }));
+        }
+        if let Some(output) = output.as_ref().filter(|_| request.transcript.is_none()) {
+            let said = text::one_line(output);
+            let has_it = |event: &Event| {
+                event.kind == EventKind::Answer && text::one_line(&event.text).contains(&said)
+            };
+            if !events.iter().any(has_it) {
+                let id = made("output", output);
+                events.push(Event::new(id, EventKind::Answer, Origin::Agent, output.clone()));
+            }
         }
         let changed_files = request
             .changed_files

@@ -17,7 +17,7 @@ pub struct SessionName {
     pub harness: Option<String>,
     /// Its agent.
     pub agent: Option<AgentId>,
-    /// Its project, by id, name or path.
+    /// Its project, by id, name or path; empty for one of no project.
     pub project: Option<String>,
 }
 
@@ -35,7 +35,11 @@ impl Engine {
         owner: &OwnerId,
         named: &SessionName,
     ) -> Result<Session, EngineError> {
-        let project = named.project.as_deref().map(|name| self.find_project(owner, name)).transpose()?;
+        let project = match named.project.as_deref() {
+            None => None,
+            Some("") => Some(None),
+            Some(name) => Some(Some(self.find_project(owner, name)?.id)),
+        };
         let mut candidates = called_so(snapshot, owner, &safe_name(&named.session))?;
         if candidates.is_empty() {
             let whole = whole_name(snapshot, owner, &named.session)?;
@@ -44,12 +48,15 @@ impl Engine {
         let fits = |session: &Session| {
             named.harness.as_ref().is_none_or(|harness| session.key.harness == *harness)
                 && named.agent.as_ref().is_none_or(|agent| session.agent.id == *agent)
-                && project.as_ref().is_none_or(|project| session.project.as_ref() == Some(&project.id))
+                && project.as_ref().is_none_or(|project| session.project == *project)
         };
         let (mut fitting, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(fits);
         if fitting.len() > 1 && fitting.iter().all(|session| parts(session) == parts(&fitting[0])) {
             // One whose name was free again beside the one that kept its mark: the id alone tells them apart.
-            fitting.retain(|session| session.key.session == named.session);
+            let is_named = |session: &Session| session.key.session == named.session;
+            if fitting.iter().any(is_named) {
+                fitting.retain(is_named);
+            }
         }
         match (fitting.len(), others.is_empty()) {
             (1, _) => Ok(fitting.remove(0)),
@@ -118,18 +125,39 @@ impl Engine {
         let Some((first, rest)) = sessions.split_first() else { return Ok(String::new()) };
         let mut flags = Vec::new();
         if rest.iter().any(|other| other.agent.id != first.agent.id) {
-            flags.push(format!("--agent {}", first.agent.id));
+            flags.push(("--agent", first.agent.id.to_string()));
         }
         let alike = || rest.iter().filter(|other| other.agent.id == first.agent.id);
         if alike().any(|other| other.key.harness != first.key.harness) {
-            flags.push(format!("--harness {}", first.key.harness));
+            flags.push(("--harness", first.key.harness.clone()));
         }
         if alike().any(|other| other.key.harness == first.key.harness && other.project != first.project) {
             let project = self.project_name(snapshot, owner, first.project.as_ref())?;
-            flags.extend(project.map(|name| format!("--in-project {name}")));
+            flags.push(("--in-project", project.unwrap_or_default()));
         }
-        Ok(format!("doze forget --session {name} {}", flags.join(" ")).trim_end().to_owned())
+        let mut named = name;
+        let tells_little = flags.iter().all(|(_, value)| value.is_empty());
+        if tells_little && called_so(snapshot, owner, &first.key.session)?.len() == 1 {
+            // The id that a list shows is its alone.
+            (named, flags) = (&first.key.session, Vec::new());
+        }
+        let mut command = "doze forget".to_owned();
+        for (flag, value) in [("--session", named.to_owned())].into_iter().chain(flags) {
+            // A value that looks like an option would be taken for one.
+            let between = if value.starts_with('-') { '=' } else { ' ' };
+            command.push_str(&format!(" {flag}{between}{}", quoted(&value)));
+        }
+        Ok(command)
     }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn parts(session: &Session) -> (&str, &AgentId, Option<&ProjectId>) {
@@ -149,4 +177,23 @@ pub(crate) fn called_so(
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_name_in_a_hint_is_one_word_to_a_shell() {
+        for (word, expected) in [
+            ("main-1_a.b", "main-1_a.b"),
+            ("", "''"),
+            ("my run", "'my run'"),
+            ("$(touch x)", "'$(touch x)'"),
+            ("it's", r"'it'\''s'"),
+            ("实验", "'实验'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
-    Summary, TaskRef, Tokens, WorkStatus,
+    Summary, TaskRef, Tokens, WorkState, WorkStatus,
 };
 use doze_core::summary::{self, SummaryInput};
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -34,6 +34,7 @@ use crate::names::{
     check_path, safe_agent, safe_name,
 };
 use crate::project::Resolved;
+use crate::work::safe;
 use crate::{Engine, EngineError, Problem, encoded};
 pub(crate) use fellows::facts_saying;
 pub(crate) use identity::{
@@ -564,7 +565,7 @@ impl<'a> Work<'a> {
     }
 
     /// A run that did what was asked has no work state any more (S0.20), also none that was told without a session; one
-    /// that did not keeps it, marked by how it ended (S0.17).
+    /// that did not keeps it, marked by how it ended (S0.17). That of another task stays as it is: it runs.
     fn with_work(
         &self,
         snapshot: &Snapshot,
@@ -574,16 +575,25 @@ impl<'a> Work<'a> {
         let (agent, project) = (self.request.agent.id.clone(), self.place.id().cloned());
         let is_cut_short = self.request.end == SessionEnd::Quit;
         let status = WorkStatus::of(outcome).or(is_cut_short.then_some(WorkStatus::Interrupted));
+        let task = self.request.task.as_ref().map(|task| safe(&task.id, MAX_NAME_BYTES));
+        let task = task.filter(|id| !id.is_empty());
         for session in [Some(self.request.session.clone()), None] {
-            let Some(status) = status else {
-                set = set.clear_work(agent.clone(), project.clone(), session);
+            let work = snapshot.work(self.owner, &agent, project.as_ref(), session.as_deref())?;
+            let running = work.as_ref().and_then(|work| work.task_id.as_ref()).filter(|id| !id.is_empty());
+            if running.zip(task.as_ref()).is_some_and(|(running, ended)| running != ended) {
                 continue;
-            };
-            if let Some(mut work) = snapshot.work(self.owner, &agent, project.as_ref(), session.as_deref())? {
-                work.status = status;
-                work.updated_at = self.engine.now();
-                let subject = Subject::Work(agent.clone(), project.clone(), session);
-                set = set.expect_seen(snapshot, subject)?.put_work(work);
+            }
+            let subject = Subject::Work(agent.clone(), project.clone(), session.clone());
+            if task.is_some() || status.is_some() {
+                // Another task may begin at this moment.
+                set = set.expect_seen(snapshot, subject)?;
+            }
+            match (status, work) {
+                (None, _) => set = set.clear_work(agent.clone(), project.clone(), session),
+                (Some(status), Some(work)) => {
+                    set = set.put_work(WorkState { status, updated_at: self.engine.now(), ..work });
+                }
+                (Some(_), None) => {}
             }
         }
         Ok(set)

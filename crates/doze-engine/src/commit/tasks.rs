@@ -1,8 +1,11 @@
 //! One summary a task (S0.1, S0.3): a session that goes on with another task leaves what is told of the one before as a
 //! record of its own, and the next one tells of its own events only.
 
-use doze_core::model::{Session, SessionEnd, SessionKey, TaskRef};
-use doze_store::{ChangeSet, Family, Snapshot, session_aux_key};
+use std::borrow::Cow;
+
+use doze_core::model::{Session, SessionEnd, SessionKey, TaskRef, hex};
+use doze_store::{ChangeSet, Family, Snapshot, Subject, session_aux_key};
+use sha2::{Digest, Sha256};
 
 use super::Work;
 use super::identity::stem;
@@ -10,6 +13,8 @@ use crate::EngineError;
 
 /// Stands behind the name of a session whose task has ended, before the number of its turn.
 const TASK_MARK: &str = "~task-";
+/// Hexadecimal digits that tell a long name from those that begin alike.
+const HASH_DIGITS: usize = 12;
 
 impl Work<'_> {
     /// Adds that a session goes on with a task, if one is given. When it is another one than before, what is told of the
@@ -35,8 +40,32 @@ impl Work<'_> {
         };
         let began = session.event_count;
         session.summary = None;
-        set = set.put_aux(Family::Other, key, began.to_string().into_bytes()).put_session(ended(before));
+        let own = session.key.session.clone();
+        let ended = self.ended(snapshot, before)?;
+        set = set
+            .expect_seen(snapshot, Subject::Session(ended.key.clone()))?
+            .put_aux(Family::Other, key, began.to_string().into_bytes())
+            .put_aux(Family::Other, task_of_key(&ended.key), own.into_bytes())
+            .put_session(ended);
         Ok((set, began))
+    }
+
+    /// What is kept of a task that has ended: a session without events, so that nobody reads them twice, under the first
+    /// name that nobody else has.
+    fn ended(&self, snapshot: &Snapshot, session: Session) -> Result<Session, EngineError> {
+        let name = |turn: u64| format!("{}{TASK_MARK}{turn}", short(&session.key.session));
+        let mut turn = session.turns;
+        while !snapshot.sessions_named(self.owner, &name(turn))?.is_empty() {
+            turn += 1;
+        }
+        Ok(Session {
+            key: SessionKey::new(name(turn), session.key.harness.clone()),
+            ended: Some(SessionEnd::Session),
+            event_count: 0,
+            rounds: 0,
+            transcript: None,
+            ..session
+        })
     }
 }
 
@@ -44,17 +73,19 @@ fn began_key(key: &SessionKey) -> String {
     session_aux_key(key, "task-began")
 }
 
-/// What is kept of a task that has ended: a session without events, so that nobody reads them twice.
-fn ended(session: Session) -> Session {
-    let name = format!("{}{TASK_MARK}{}", stem(&session.key.session), session.turns);
-    Session {
-        key: SessionKey::new(name, session.key.harness.clone()),
-        ended: Some(SessionEnd::Session),
-        event_count: 0,
-        rounds: 0,
-        transcript: None,
-        ..session
+/// Where it is noted which session a record is a task of. It goes with the record.
+fn task_of_key(key: &SessionKey) -> String {
+    session_aux_key(key, "task-of")
+}
+
+/// As much of a name as leaves room for the number of a task; of a longer one a hash tells it from those that begin alike.
+fn short(name: &str) -> Cow<'_, str> {
+    if stem(name) == name {
+        return Cow::Borrowed(name);
     }
+    let hash = hex(&Sha256::digest(name)[..HASH_DIGITS / 2]);
+    let begin = &name[..name.floor_char_boundary(stem(name).len() - HASH_DIGITS - 1)];
+    Cow::Owned(format!("{begin}-{hash}"))
 }
 
 /// The name of the session that a record is a task of.
@@ -63,18 +94,21 @@ pub(super) fn session_of_task(name: &str) -> Option<&str> {
     (!turn.is_empty() && turn.bytes().all(|byte| byte.is_ascii_digit())).then_some(session)
 }
 
-/// What is kept of the tasks that a session has ended.
+/// What is kept of the tasks that a session has ended, also of those that its agent went on with by the name that a list
+/// shows, and of theirs.
 pub(crate) fn tasks_of(snapshot: &Snapshot, session: &Session) -> Result<Vec<Session>, EngineError> {
-    let name = stem(&session.key.session);
+    let begin = format!("{}{TASK_MARK}", short(&session.key.session));
     let mut tasks = Vec::new();
-    for other in snapshot.session_names(&session.owner, &format!("{name}{TASK_MARK}"), usize::MAX)? {
-        if session_of_task(&other) == Some(name) {
-            let key = SessionKey::new(other, session.key.harness.clone());
-            let own = |task: &Session| {
-                task.event_count == 0
-                    && (&task.agent.id, &task.project) == (&session.agent.id, &session.project)
-            };
-            tasks.extend(snapshot.session(&session.owner, &key)?.filter(own));
+    for name in snapshot.session_names(&session.owner, &begin, usize::MAX)? {
+        let key = SessionKey::new(name, session.key.harness.clone());
+        let of = snapshot.aux(&session.owner, Family::Other, &task_of_key(&key))?;
+        // A session may be called so and be none of its tasks.
+        if of.as_deref() != Some(session.key.session.as_bytes()) {
+            continue;
+        }
+        if let Some(task) = snapshot.session(&session.owner, &key)? {
+            tasks.extend(tasks_of(snapshot, &task)?);
+            tasks.push(task);
         }
     }
     Ok(tasks)

@@ -2,6 +2,7 @@
 //! tombstone so that it does not come back (`R8`).
 
 mod copies;
+mod foreign;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,15 +162,23 @@ impl Engine {
             self.decide(&format!("session {} keeps changing", named.session), |snapshot| {
                 seen = snapshot.seq()?;
                 let session = self.meant(snapshot, owner, named)?;
-                let mut set = self.bury_session(snapshot, ChangeSet::new(owner.clone()), &session)?;
-                let mut forgotten = Forgotten::default();
-                let learned = if memories { learned_from(snapshot, owner, &session)? } else { Vec::new() };
+                let mut all = tasks_of(snapshot, &session)?;
+                all.push(session.clone());
+                let mut set = ChangeSet::new(owner.clone());
+                let (mut forgotten, mut learned) = (Forgotten::default(), Vec::new());
+                for session in &all {
+                    set = self.bury_session(snapshot, set, session)?;
+                    set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?;
+                    set = foreign::without_session(snapshot, set, session)?;
+                    if memories {
+                        learned.extend(learned_from(snapshot, owner, session)?);
+                    }
+                }
                 if memories {
                     (set, forgotten) = self.without_memories(snapshot, set, &learned, true)?;
                 }
                 forgotten.sessions = 1;
-                forgotten.events = session.event_count;
-                set = set.expect_seen(snapshot, Subject::Session(session.key.clone()))?;
+                forgotten.events = all.iter().map(|session| session.event_count).sum();
                 Ok((without_session(snapshot, set, session)?, (learned, forgotten)))
             })?;
         self.without_latecomers(owner, &gone, seen, true, forgotten)
@@ -423,16 +432,19 @@ fn without_session(
     session: Session,
 ) -> Result<ChangeSet, EngineError> {
     let owner = set.owner.clone();
-    for work in snapshot.works(&owner)?.into_iter().filter(|work| is_work_in(work, &session)) {
-        set = set.clear_work(work.agent.id, work.project, work.session);
-    }
-    for task in tasks_of(snapshot, &session)? {
-        set = set.delete_session(task.key);
-    }
-    for name in names_of(&session.key.session) {
-        if called_so(snapshot, &owner, name)?.iter().all(|other| other.key == session.key) {
-            set = set.delete_aux(Family::Injection, name);
+    let mut all = tasks_of(snapshot, &session)?;
+    all.push(session);
+    let works = snapshot.works(&owner)?;
+    for session in all {
+        for work in works.iter().filter(|work| is_work_in(work, &session)) {
+            set = set.clear_work(work.agent.id.clone(), work.project.clone(), work.session.clone());
         }
+        for name in names_of(&session.key.session) {
+            if called_so(snapshot, &owner, name)?.iter().all(|other| other.key == session.key) {
+                set = set.delete_aux(Family::Injection, name);
+            }
+        }
+        set = set.delete_session(session.key);
     }
-    Ok(set.delete_session(session.key))
+    Ok(set)
 }

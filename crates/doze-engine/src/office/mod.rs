@@ -14,6 +14,7 @@ use doze_store::session_aux_key;
 
 pub use export::Exported;
 pub use learned::{NotedLearning, ProjectRequest};
+pub(crate) use seen::seen_prefix;
 pub(crate) use tree::root_of;
 
 /// Facts of an agent and of a project that are in force at once (S0.4, S0.5), sessions of an agent that are written

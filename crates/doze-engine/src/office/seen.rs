@@ -58,8 +58,13 @@ impl Seen {
     }
 }
 
+/// The keys of what was read before in a project begin so.
+pub(crate) fn seen_prefix(project: &ProjectId) -> String {
+    format!("{}seen\0", foreign_prefix(project))
+}
+
 fn key(project: &ProjectId, place: &str) -> String {
-    format!("{}seen\0{place}", foreign_prefix(project))
+    format!("{}{place}", seen_prefix(project))
 }
 
 fn short(entry: &str) -> String {

@@ -308,3 +308,61 @@ fn a_memory_of_a_person_in_other_words_stays() {
     let left = all(&kit);
     assert!(left.len() == 1 && left[0].body.contains("run the linter"), "{left:?}");
 }
+
+#[test]
+fn a_forgotten_session_takes_its_tasks_also_one_that_went_on_by_its_listed_name() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let run = |session: &str, task: Option<&str>, said: &str| {
+        let task = task.map(|id| TaskRef { id: id.to_owned(), ..TaskRef::default() });
+        let output = Some(format!("SUMMARY: {said}"));
+        kit.pass(jiff::SignedDuration::from_mins(1));
+        kit.commit(CommitRequest { task, output, ..turn(session, "k", &cwd, Vec::new()) });
+    };
+    run("s3", Some("A"), "the secret plan A");
+    run("s3", Some("B"), "the plan B");
+    run("s3~task-1", None, "the secret plan A went on");
+    run("s3~task-1", Some("C"), "the secret plan C beside it");
+    run("s3~task-7", None, "a session that is no task");
+    assert_eq!(forget_session(&kit, "s3").unwrap().events, 4);
+    let list = doze_engine::SessionListRequest { reader: reader(&cwd, "k"), limit: 9, ..Default::default() };
+    let left = kit.engine.sessions(&kit.owner, &list).unwrap().items;
+    assert_eq!(left.iter().map(|session| &*session.key.session).collect::<Vec<_>>(), ["s3~task-7"]);
+    assert!(!kit.brief(&cwd, "k").contains("plan"));
+}
+
+#[test]
+fn a_session_of_no_project_and_one_of_an_odd_name_are_told_by_the_hint() {
+    let kit = Kit::at_home();
+    let (home, shop) = (kit.path("home"), kit.project("shop"));
+    std::fs::create_dir_all(&home).unwrap();
+    let home = home.canonicalize().unwrap().to_string_lossy().into_owned();
+    let run = |session: &str, by: AgentRef, cwd: &str| {
+        let fact = format!("Remember: the walnut service of {} is restarted by hand.", by.name);
+        kit.commit(said(session, by, cwd, 1, &fact));
+    };
+    let command = |named: SessionName| forget_session(&kit, named).unwrap_err().hint;
+    run("both-1", agent("alex"), &home);
+    run("both-1", agent("alex"), &shop);
+    assert_eq!(kit.engine.session(&kit.owner, "both-1", None).unwrap().project, None);
+    let hint = command("both-1".into());
+    assert!(hint.ends_with("doze forget --session both-1 --in-project ''"), "{hint}");
+    let outside = SessionName { project: Some(String::new()), ..SessionName::from("both-1") };
+    assert_eq!(forget_session(&kit, outside.clone()).unwrap().sessions, 1);
+    assert_eq!(forget_session(&kit, outside).unwrap_err().problem, Problem::NotFound);
+    assert_eq!(forget_session(&kit, "both-1").unwrap().sessions, 1, "the other one is alone now");
+
+    run("both-2", agent("alex"), &shop);
+    run("both-2", agent("alex"), &home);
+    let hint = command("both-2".into());
+    assert!(hint.contains("--in-project shop"), "{hint}");
+    run("it's; two", agent("alex"), &shop);
+    run("it's; two", agent("sam"), &shop);
+    let hint = command("it's; two".into());
+    assert!(hint.ends_with(r"doze forget --session 'it'\''s; two' --agent alex"), "{hint}");
+    run("--all", agent("alex"), &shop);
+    run("--all", AgentRef { harness: "codex".to_owned(), ..agent("alex") }, &shop);
+    let hint = command("--all".into());
+    assert!(hint.contains("doze forget --session=--all --harness "), "{hint}");
+    assert!(hint.ends_with("''") || hint.ends_with("codex"), "{hint}");
+}

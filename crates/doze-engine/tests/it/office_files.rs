@@ -660,3 +660,57 @@ fn the_work_states_that_an_export_has_no_place_for_are_told() {
     );
     assert_eq!(files(&kit.path("out"))["work-state/w.json"]["taskPrompt"], "task S3");
 }
+
+#[test]
+fn what_a_file_said_more_goes_with_what_was_forgotten() {
+    let kit = later();
+    let cwd = kit.project("shop");
+    let said = "The cellar of Anton opens with the word mackerel";
+    let beside = |mut record: Value, more: &str| {
+        record["quote"] = json!(format!("near: {more}"));
+        record
+    };
+    let told = json!({
+        "timestamp": "2026-03-17T14:30:00Z", "what": "Painted the fence of the yard", "decisions": [],
+        "filesChanged": [], "unfinished": [], "commits": [], "tokens": {"input": 1, "output": 2}, "raw": said,
+    });
+    let root = tree(
+        &kit,
+        "office",
+        &[
+            (
+                "agents/fg.json",
+                json!({"agentId": "fg", "note": said, "facts": [
+                    fact("abcabcabcabc", "lesson_learned", said, 2),
+                    beside(fact("abdabdabdabd", "lesson_learned", "Another fact stays here for good", 1), said),
+                    beside(fact("abeabeabeabe", "lesson_learned", "The gate is closed at night", 1), "a lamp"),
+                ]}),
+            ),
+            (
+                "sessions/fg.json",
+                json!({"latest": told, "history": [told], "topnote": "Painted the fence of the yard"}),
+            ),
+        ],
+    );
+    import(&kit, &root, &cwd).unwrap();
+    let list = ListRequest { everywhere: true, limit: 9, ..Default::default() };
+    let memories = kit.engine.memories(&kit.owner, &list).unwrap().items;
+    let one = memories.into_iter().find(|memory| memory.body.contains("mackerel")).unwrap();
+    kit.engine.forget(&kit.owner, &Forget::Memory(one.id), true).unwrap();
+    let written = |name: &str| {
+        export(&kit, &kit.path(name), &cwd).unwrap();
+        format!("{:?}", files(&kit.path(name)))
+    };
+    let left = written("once");
+    assert!(!left.contains("mackerel"), "{left}");
+    for kept in ["Another fact stays", "near: a lamp", "Painted the fence", "topnote"] {
+        assert!(left.contains(kept), "{kept}: {left}");
+    }
+    let sessions = SessionListRequest { reader: reader(&cwd, "fg"), limit: 9, ..Default::default() };
+    let session = kit.engine.sessions(&kit.owner, &sessions).unwrap().items.remove(0).key.session;
+    let forget = Forget::Session { session: session.into(), memories: false };
+    kit.engine.forget(&kit.owner, &forget, true).unwrap();
+    kit.commit(turn("new", "fg", &cwd, vec![answer(1, "SUMMARY: an unrelated run")]));
+    let left = written("twice");
+    assert!(left.contains("unrelated run") && !left.contains("the fence"), "{left}");
+}

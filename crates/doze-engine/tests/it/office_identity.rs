@@ -483,3 +483,105 @@ fn a_folder_that_leads_out_of_the_tree_is_not_followed_and_damaged_letters_are_n
     assert!(counts(&kit, &cwd).is_empty());
     assert_eq!(did(&kit, &cwd, "l").len(), 1);
 }
+
+/// Runs of one agent's session, each of another task.
+fn with_tasks(kit: &Kit, cwd: &str, by: &str, session: &str, tasks: &[(&str, &str)]) {
+    for (id, output) in tasks {
+        let task = Some(TaskRef { id: (*id).to_owned(), ..TaskRef::default() });
+        kit.pass(jiff::SignedDuration::from_mins(1));
+        kit.commit(CommitRequest { task, ..printed(session, by, cwd, output) });
+    }
+}
+
+#[test]
+fn the_record_of_an_ended_task_replaces_no_session_and_none_of_another_name() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    kit.commit(printed("job~task-1", "victim", &web, "SUMMARY: precious work of the victim"));
+    kit.commit(printed("job~task-2", "alex", &shop, "SUMMARY: precious work of alex"));
+    with_tasks(
+        &kit,
+        &shop,
+        "alex",
+        "job",
+        &[("A", "SUMMARY: did task A"), ("B", "SUMMARY: did task B"), ("C", "SUMMARY: did task C")],
+    );
+    assert_eq!(did(&kit, &web, "victim"), ["precious work of the victim"]);
+    assert_eq!(did(&kit, &shop, "alex"), ["did task C", "did task B", "did task A", "precious work of alex"]);
+    let forget = |session: &str| {
+        let what = Forget::Session { session: session.into(), memories: false };
+        kit.engine.forget(&kit.owner, &what, true).unwrap()
+    };
+    forget("job");
+    assert_eq!(did(&kit, &shop, "alex"), ["precious work of alex"], "that is no task of it");
+    assert_eq!(did(&kit, &web, "victim"), ["precious work of the victim"]);
+    // Names that begin alike as far as a mark lets them be kept.
+    for name in ["1", "2"].map(|end| format!("{}{end}", "n".repeat(511))) {
+        let said = |task: &str| format!("SUMMARY: did task {task} of {}", &name[511..]);
+        let (a, b) = (said("A"), said("B"));
+        with_tasks(&kit, &shop, &format!("w{}", &name[511..]), &name, &[("A", &a), ("B", &b)]);
+        with_tasks(&kit, &shop, "one", &name, &[("A", &a), ("B", &b)]);
+    }
+    assert_eq!(did(&kit, &shop, "w1"), ["did task B of 1", "did task A of 1"]);
+    assert_eq!(did(&kit, &shop, "w2"), ["did task B of 2", "did task A of 2"]);
+    assert_eq!(did(&kit, &shop, "one").len(), 4);
+}
+
+#[test]
+fn a_late_commit_of_one_task_leaves_the_work_state_of_another() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let begin = |task: &str, prompt: &str| {
+        let request = WorkRequest {
+            agent: Some(agent("alex")),
+            reader: reader(&cwd, "alex"),
+            session: Some("s".to_owned()),
+            task_id: Some(task.to_owned()),
+            task_prompt: Some(prompt.to_owned()),
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &request).unwrap();
+    };
+    let end = |task: &str, outcome: Outcome| {
+        let task = Some(TaskRef { id: task.to_owned(), ..TaskRef::default() });
+        let said = format!("SUMMARY: an end of {task:?} as {outcome:?}");
+        kit.commit(CommitRequest { task, outcome: Some(outcome), ..printed("s", "alex", &cwd, &said) });
+    };
+    begin("A", "write the lexer");
+    begin("B", "write the parser");
+    for outcome in [Outcome::Success, Outcome::Failed] {
+        end("A", outcome);
+        let work = kit.engine.works(&kit.owner, &reader(&cwd, "alex")).unwrap();
+        assert_eq!((work.len(), work[0].status), (1, WorkStatus::Running), "{outcome:?}");
+        assert!(told(&kit, &cwd, "alex", None).contains("write the parser"), "{outcome:?}");
+    }
+    end("B", Outcome::Failed);
+    let work = kit.engine.works(&kit.owner, &reader(&cwd, "alex")).unwrap();
+    assert_eq!(work[0].status, WorkStatus::Failed, "that is its own end");
+    end("B", Outcome::Success);
+    assert_eq!(states(&kit, &cwd, "alex"), 0);
+}
+
+#[test]
+fn what_a_run_printed_last_counts_beside_events_and_once() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let output = "Important: the lights of the yard are switched by a timer.\nSUMMARY: the job is done";
+    let table = [
+        (vec![prompt(1, "do it please")], 2),
+        (vec![answer(2, "some earlier answer")], 2),
+        (vec![prompt(3, "do it now"), answer(4, &format!("{output}\n"))], 2),
+        (vec![], 1),
+    ];
+    for (n, (events, expected)) in table.into_iter().enumerate() {
+        let (session, by) = (format!("run-{n}"), format!("agent-{n}"));
+        let request = CommitRequest { events, ..printed(&session, &by, &cwd, output) };
+        let done = kit.commit(request);
+        assert_eq!((done.events.new, done.facts.added), (expected, 1), "{n}: {done:?}");
+        assert_eq!(done.summary.what, "the job is done");
+        let recover = RecoverRequest { reader: reader(&cwd, &by), ..Default::default() };
+        let messages = kit.engine.recover(&kit.owner, &recover).unwrap().messages;
+        let last = messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        assert!(last.contains("switched by a timer"), "{n}: {messages:?}");
+    }
+}

@@ -7,7 +7,7 @@ use doze_core::model::{Event, OwnerId, ProjectId, Session, SessionKey, WorkState
 use doze_core::text::Statements;
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
-use super::{Evidence, FORGOTTEN, Gone};
+use super::{Evidence, FORGOTTEN, Gone, foreign};
 use crate::EngineError;
 use crate::asking::Who;
 use crate::commit::is_of_harness;
@@ -19,6 +19,9 @@ const MAX_SESSIONS: usize = 1_000;
 const EVENTS_READ: u64 = 256;
 /// Bytes of events that are written anew in one change set; of more nothing is left.
 const MAX_BYTES: usize = 32 << 20;
+/// How an escaped letter in JSON begins, and its bytes.
+const ESCAPED: &str = r"\u";
+const ESCAPE: usize = r"\u0000".len();
 
 /// Adds the blanking of what memories came from and, if `everywhere`, of what says the same in their projects. Answers
 /// how many sentences said it there.
@@ -55,10 +58,11 @@ pub(super) fn without(
         let tasks = gone.places.iter().flatten();
         for project in tasks {
             let set = std::mem::replace(&mut blanks.set, ChangeSet::new(owner.clone()));
-            let take_out = |text: &str| blanks.statements.taken_out(text, FORGOTTEN);
+            let take_out = |text: &str| taken_out(&blanks.statements, text);
             let (set, lines) = without_words(snapshot, set, project, &take_out)?;
             (blanks.set, blanks.lines) = (set, blanks.lines + lines);
         }
+        blanks.set = foreign::without(snapshot, blanks.set, &gone.places, &blanks.statements)?;
     }
     Ok((blanks.set, blanks.lines))
 }
@@ -113,7 +117,48 @@ fn may_be_of(event: &Evidence, session: &Session) -> bool {
 }
 
 fn says(statements: &Statements, text: &str) -> bool {
-    statements.taken_out(text, "").is_some()
+    taken_out(statements, text).is_some()
+}
+
+/// A text without the sentences that say one of the statements, and how many those were. A record of a program may have
+/// its letters written as `\u00fc`.
+pub(super) fn taken_out(statements: &Statements, text: &str) -> Option<(String, u64)> {
+    let plain = unescaped(text);
+    statements.taken_out(plain.as_deref().unwrap_or(text), FORGOTTEN)
+}
+
+/// A text with the letters that JSON escapes by their number written as letters; `None` when it has none. What is no
+/// letter, a quotation mark for one, stays as it is.
+fn unescaped(text: &str) -> Option<String> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(ESCAPED) {
+        let (before, escapes) = rest.split_at(at);
+        let units: Vec<u16> =
+            std::iter::successors(unit(escapes), |(_, behind)| unit(behind)).map(|(unit, _)| unit).collect();
+        if units.is_empty() {
+            out.push_str(&rest[..at + ESCAPED.len()]);
+            rest = &escapes[ESCAPED.len()..];
+            continue;
+        }
+        rest = &escapes[units.len() * ESCAPE..];
+        // A record within a record has its backslashes escaped as well.
+        out.push_str(before.trim_end_matches('\\'));
+        for letter in char::decode_utf16(units) {
+            match letter {
+                Ok(c) if c.is_alphanumeric() || !(c.is_ascii() || c.is_control()) => out.push(c),
+                Ok(c) => out.push_str(&format!("{ESCAPED}{:04x}", u32::from(c))),
+                Err(half) => out.push_str(&format!("{ESCAPED}{:04x}", half.unpaired_surrogate())),
+            }
+        }
+    }
+    out.push_str(rest);
+    (out != text).then_some(out)
+}
+
+/// The number of the escape that a text begins with, and what follows it.
+fn unit(text: &str) -> Option<(u16, &str)> {
+    let digits = text.strip_prefix(ESCAPED)?.get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+    Some((u16::from_str_radix(digits, 16).ok()?, &text[ESCAPE..]))
 }
 
 fn texts(event: &Event) -> impl Iterator<Item = &str> {
@@ -155,7 +200,10 @@ impl Blanks<'_> {
             start = end;
         }
         let is_told = self.record(&mut session);
-        if replaced.is_empty() && !is_told {
+        let beside = self.snapshot.aux(&owner, Family::Other, &foreign_session_key(&key))?;
+        let is_beside =
+            everywhere && beside.is_some_and(|record| foreign::are_said_in(&self.statements, &record));
+        if replaced.is_empty() && !is_told && !is_beside {
             return Ok(());
         }
         let empty = ChangeSet::new(owner);
@@ -239,7 +287,7 @@ impl Blanks<'_> {
     }
 
     fn text(&mut self, text: &mut String) {
-        if let Some((left, count)) = self.statements.taken_out(text, FORGOTTEN) {
+        if let Some((left, count)) = taken_out(&self.statements, text) {
             *text = left;
             self.lines += count;
         }
@@ -262,4 +310,28 @@ fn blanked(mut event: Event) -> Event {
         tool.output = FORGOTTEN.to_owned();
     }
     event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_found_in_a_record_whose_letters_are_escaped() {
+        let statements = Statements::of([
+            "Die Schlüssel für den Tresor liegen bei Jörg im Büro",
+            "保险柜的密码写在抽屉里",
+        ]);
+        for said in [
+            r#"{"note": "Die Schl\u00fcssel f\u00fcr den Tresor liegen bei J\u00F6rg im B\u00fcro", "n": 1}"#,
+            r#"{\"note\": \"Die Schl\\u00fcssel f\\u00fcr den Tresor liegen bei J\\u00f6rg im B\\u00fcro\"}"#,
+            r#"{"note": "\u4fdd\u9669\u67dc\u7684\u5bc6\u7801\u5199\u5728\u62bd\u5c49\u91cc"}"#,
+        ] {
+            assert!(taken_out(&statements, said).is_some(), "{said}");
+        }
+        for other in [r#"{"note": "J\u00f6rg"}"#, r"\u", r"C:\users\u12", r"\ud83d and \u00", r"\u00üü"] {
+            assert_eq!(taken_out(&statements, other), None, "{other}");
+        }
+        assert_eq!(unescaped(r#"\ud83d\ude00 \u0022a\u0022"#).as_deref(), Some("😀 \\u0022a\\u0022"));
+    }
 }
