@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use doze_core::model::{AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd};
 use doze_engine::{
-    CommitRequest, EmbedderChoice, Engine, Environment, Options, Reader, SearchRequest, Surroundings,
-    Switches, SystemEnvironment,
+    CommitRequest, EmbedderChoice, Engine, Environment, Options, Reader, SearchRequest, SemanticState,
+    Surroundings, Switches, SystemEnvironment,
 };
 
 use jiff::Timestamp;
@@ -38,11 +38,12 @@ pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
     }));
     let sessions = Bm25::of(pool.sessions.iter().map(|(session, turns)| (session.clone(), asked(turns))));
     let mut scores: [[Vec<Score>; 2]; 2] = Default::default();
-    let mut took = Vec::new();
+    let (mut took, mut by_meaning) = (Vec::new(), 0);
     for question in &pool.questions {
         let begun = Instant::now();
-        let found = ours.turns(&question.text)?;
+        let (found, semantic) = ours.turns(&question.text)?;
         took.push(begun.elapsed());
+        by_meaning += usize::from(semantic == SemanticState::On);
         scores[0][0].push(Score::of(&sessions_of(&found), &question.sessions));
         scores[0][1].push(Score::of(&sessions.search(&question.text, HITS), &question.sessions));
         if !question.turns.is_empty() {
@@ -50,11 +51,13 @@ pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
             scores[1][1].push(Score::of(&turns.search(&question.text, HITS), &question.turns));
         }
     }
+    let prompts = ours.engine.status(&ours.owner).map_err(|error| error.message)?.index.turns;
     ours.engine.close();
     took.sort();
     let median = took.get(took.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1e3;
     let mut text = format!(
-        "{} sessions, {} questions; a search takes {median:.1} ms (median)\n\n",
+        "{} sessions, {prompts} prompts with vectors; {} questions, {by_meaning} of them answered by meaning too; a search \
+         takes {median:.1} ms (median)\n\n",
         pool.sessions.len(),
         pool.questions.len()
     );
@@ -178,8 +181,8 @@ impl Ours {
         }
     }
 
-    /// The turns that are found for a question, best first, each once.
-    fn turns(&self, question: &str) -> Result<Vec<String>, String> {
+    /// The turns that are found for a question, best first, each once, and how far meaning took part.
+    fn turns(&self, question: &str) -> Result<(Vec<String>, SemanticState), String> {
         let request = SearchRequest {
             reader: Reader { cwd: Some(self.cwd.clone()), ..Reader::default() },
             query: question.to_owned(),
@@ -194,6 +197,6 @@ impl Ours {
             let events = hit.memory.source.events.into_iter();
             events.filter_map(move |event| Some(format!("{session}#{}", event.rsplit_once('#')?.1)))
         });
-        Ok(turns.filter(|turn| seen.insert(turn.clone())).collect())
+        Ok((turns.filter(|turn| seen.insert(turn.clone())).collect(), answer.semantic))
     }
 }

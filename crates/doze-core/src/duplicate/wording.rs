@@ -108,11 +108,13 @@ impl Wording {
         let apart = |groups| mine.iter().any(|a| theirs.iter().any(|b| are_apart(groups, a, b)));
         let content = |words: &mut dyn Iterator<Item = &&str>| words.filter(|w| !is_function_word(w)).count();
         let (only_mine, only_theirs) = (content(&mut mine.iter()), content(&mut theirs.iter()));
-        if is_reversed(&order) || apart(DIRECTIONS) {
+        let is_narrowed = narrows(self, other) || narrows(other, self);
+        if is_reversed(&order) || is_swapped(&self.words, &other.words) || apart(DIRECTIONS) {
             return Difference::Other;
         }
         match (only_mine, only_theirs) {
             (1, 1) if order.len() > 1 && apart(RIVALS) => Difference::Opposite,
+            _ if is_narrowed => Difference::Other,
             (0, _) | (_, 0) => Difference::None,
             _ => Difference::Other,
         }
@@ -131,6 +133,35 @@ fn is_reversed(places: &[usize]) -> bool {
         let reversed = most_before > *place && place > behind;
         most_before = most_before.max(*place);
         reversed
+    })
+}
+
+/// Whether two neighbours have changed places and all else stands as it stood (`lat, lng`, `lng, lat`).
+fn is_swapped(a: &[String], b: &[String]) -> bool {
+    let Some(at) = a.iter().zip(b).position(|(x, y)| x != y).filter(|_| a.len() == b.len()) else {
+        return false;
+    };
+    let same = |from: usize| a[from..] == b[from..];
+    a.get(at + 1).is_some_and(|next| *next == b[at] && a[at] == b[at + 1] && same(at + 2))
+}
+
+/// Whether a text has a word that makes the other's statement one about a part of it, or its opposite: before a common
+/// word (`binary files`), behind a preposition (`for admins`), or one that says not to (`skip running`).
+fn narrows(text: &Wording, other: &Wording) -> bool {
+    let common: BTreeSet<&str> = other.words.iter().map(String::as_str).collect();
+    let is_more = |word: &str| !common.contains(word) && !is_function_word(word) && !HARMLESS.contains(&word);
+    text.words.iter().enumerate().any(|(at, word)| {
+        if !is_more(word) {
+            return false;
+        }
+        let is_latin = word.bytes().all(|b| b.is_ascii_alphabetic());
+        let next = text.words.get(at + 1).filter(|next| common.contains(next.as_str()));
+        let before =
+            text.words[..at].iter().rev().find(|word| !matches!(word.as_str(), "the" | "a" | "an" | "our"));
+        NEGATING_STEMS.contains(word.as_str())
+            || (is_latin
+                && (next.is_some_and(|next| !is_function_word(next))
+                    || before.is_some_and(|before| PREPOSITIONS.contains(&before.as_str()))))
     })
 }
 
@@ -204,6 +235,35 @@ const RIVALS: &[&[&str]] = &[
 static RIVAL_STEMS: LazyLock<BTreeSet<&str>> =
     LazyLock::new(|| RIVALS.iter().flat_map(|group| group.iter()).map(|word| known_as(stem(word))).collect());
 
+/// Words that say not to do what follows.
+const NEGATING: &[&str] = &[
+    "skip", "stop", "refuse", "block", "ban", "forbid", "prevent", "avoid", "ignore", "omit", "drop",
+    "prohibit", "deny", "disable", "避", "免", "拒", "停", "禁",
+];
+
+static NEGATING_STEMS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| NEGATING.iter().map(|word| known_as(stem(word))).collect());
+
+/// Words that qualify nothing.
+const HARMLESS: &[&str] = &[
+    "whole",
+    "all",
+    "any",
+    "own",
+    "same",
+    "actual",
+    "actually",
+    "properly",
+    "project",
+    "repository",
+    "user",
+    "team",
+    "code",
+];
+
+const PREPOSITIONS: &[&str] =
+    &["for", "in", "of", "on", "at", "with", "by", "from", "under", "during", "within", "inside"];
+
 /// Function words of which one turns round what the other says.
 const DIRECTIONS: &[&[&str]] = &[
     &["from", "to", "into"],
@@ -215,6 +275,10 @@ const DIRECTIONS: &[&[&str]] = &[
     // Who is meant.
     &["my", "your"],
     &["my", "their"],
+    &["our", "their"],
+    &["our", "your"],
+    &["and", "or"],
+    &["by", "to", "for"],
     &["he", "she"],
     &["him", "her"],
     &["his", "her"],

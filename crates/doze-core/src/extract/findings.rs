@@ -7,6 +7,7 @@ use regex::Regex;
 use super::shape::{MAX_BODY, capitalised, files, headline, sentences, short};
 use super::{Extracted, gate, signs};
 use crate::model::{Event, EventKind, Kind, Origin};
+use crate::report::is_doubt;
 use crate::text;
 
 /// Findings of each sort kept of one session, the latest.
@@ -63,6 +64,10 @@ static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+static ORDERS: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(r"(?i)(?:^|[:;,]\s*|\bthat\s+)(?:you\s+(?:should|must)\s+)?(?:always|never)\s")
+});
+
 /// What these events tell.
 pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let mut found = Vec::new();
@@ -81,6 +86,10 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         let admits = prompt.is_some() && ADMITS.is_match(text::cut(&event.text, OPENING));
         let sentences = sentences(&event.text, true);
         for (at, sentence) in sentences.iter().enumerate() {
+            // What somebody else says, and orders, are no findings: the agent repeats what it read.
+            if is_doubt(sentence) || ORDERS.is_match(sentence) {
+                continue;
+            }
             let named = sentence.contains('`');
             if admits && named && STATES.is_match(sentence) && gate::is_asserted(sentence) {
                 let command = shown_command(&event.text);

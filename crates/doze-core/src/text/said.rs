@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{is_unspaced, join_wrapped, normalise_words, sentences};
-use crate::duplicate::is_filler;
+use crate::duplicate::{Parts, Relation, is_filler};
 
 /// Content words by which alone a statement is told, in whatever order they stand: fewer are said by anybody, and have to
 /// stand as they stood.
@@ -32,6 +32,7 @@ struct Statement {
     words: usize,
     content: usize,
     tokens: Vec<String>,
+    parts: Parts,
 }
 
 /// Whether enough words of a text carry meaning that it is told by them.
@@ -63,7 +64,7 @@ impl Statements {
             let places = self.by_word.entry(word.clone()).or_default();
             places.push((self.all.len(), !is_filler(word)));
         }
-        self.all.push(Statement { words: words.len(), content, tokens });
+        self.all.push(Statement { words: words.len(), content, tokens, parts: Parts::of(text) });
     }
 
     /// Whether there is nothing to look for.
@@ -84,13 +85,17 @@ impl Statements {
             *content += usize::from(*carries);
         }
         let said = tokens(sentence);
+        // What ends as a sentence ends was not cut.
+        let is_ended = sentence.trim_end().ends_with(['.', '!', '?', '。', '！', '？']);
         self.all.iter().enumerate().any(|(at, statement)| {
             let (words, content) = common.get(&at).copied().unwrap_or_default();
             let union = own.len() + statement.words - words;
             let alike = words as f64 / union as f64 > ALIKE;
-            (statement.content >= TELLING && (content == statement.content || alike))
-                || statement.is_quoted(&said)
-                || (words * 100 >= statement.words * CUT_SHARE && statement.is_cut_off(&said))
+            (statement.content >= TELLING
+                && (content == statement.content || alike)
+                && statement.is_meant(sentence, &said, content == statement.content))
+                || (statement.is_quoted(&said) && Parts::of(sentence).has_details_of(&statement.parts))
+                || (!is_ended && words * 100 >= statement.words * CUT_SHARE && statement.is_cut_off(&said))
         })
     }
 
@@ -130,6 +135,16 @@ impl Statements {
 }
 
 impl Statement {
+    /// Whether a sentence with most of its words, or all of them, says it and nothing that differs by a detail.
+    fn is_meant(&self, sentence: &str, tokens: &[String], has_all: bool) -> bool {
+        let said = Parts::of(sentence);
+        // `C++` and `C#` differ in no letter.
+        let mut signed = self.tokens.iter().filter(|token| token.contains(['+', '#']));
+        (has_all && said.has_details_of(&self.parts) && signed.all(|token| tokens.contains(token)))
+            || said.relation_to(&self.parts) == Relation::Duplicate
+            || self.parts.relation_to(&said) == Relation::Duplicate
+    }
+
     /// Whether its words stand in a sentence as they stand here. A single word is said by anybody, save by itself.
     fn is_quoted(&self, said: &[String]) -> bool {
         match self.tokens.len() {
@@ -202,6 +217,20 @@ mod tests {
             ("Zanzibar", "the zanzibar gateway is up and running", false),
             ("测试数据库端口是五四三三", "记下了：测试数据库端口是五四三三，然后修好了页面", true),
             ("测试数据库端口是五四三三", "测试服务器很慢", false),
+            (
+                "Always run the unit tests before pushing",
+                "Always run the integration tests before pushing.",
+                false,
+            ),
+            (
+                "The database of staging listens on port 3000",
+                "The database of staging listens on port 4000.",
+                false,
+            ),
+            ("Always deploy to the US cluster first", "Always deploy to the EU cluster first.", false),
+            ("Write the native extension in C++", "Write the native extension in C#.", false),
+            ("Never deploy on Fridays without Dana", "Never deploy on Fridays.", false),
+            ("Always keep x <= y in pool checks", "Always keep x >= y in pool checks.", false),
             ("", "anything", false),
         ];
         for (statement, sentence, expected) in table {

@@ -148,7 +148,11 @@ fn settle_topic(board: &mut Board<'_>, finding: &CandidateOf, at: usize, texts: 
 fn add(board: &mut Board<'_>, finding: &CandidateOf, known: &Known, all: &[&CandidateOf]) {
     let candidate = &finding.candidate;
     let replaced = known.find(board, Status::Superseded, Relation::Duplicate);
-    if replaced.is_some_and(|at| board.entries[at].memory.last_confirmed_at >= candidate.at) {
+    let is_newer = |at: usize| {
+        let confirmed = board.entries[at].memory.last_confirmed_at;
+        confirmed >= candidate.at && confirmed <= board.now
+    };
+    if replaced.is_some_and(is_newer) {
         return leave(board, finding, "something newer replaced it");
     }
     let memory = memory_of(board, finding);
@@ -292,7 +296,8 @@ pub(super) fn refusal(board: &Board<'_>, at: usize, finding: &CandidateOf) -> Op
         Some("it contradicts what a person vouches for; only they can change that")
     } else if !may_become(old.kind, candidate.origin) {
         Some("it contradicts a rule, and comes from what a tool or a page printed")
-    } else if old.last_confirmed_at > candidate.at {
+    } else if old.last_confirmed_at > candidate.at && old.last_confirmed_at <= board.now {
+        // A time ahead was told by a clock that was put back since.
         Some("something newer is known")
     } else {
         None

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::duplicate::Relation;
-use doze_core::model::{DreamOp, Face, Kind, Memory, Scope, Status, content_hash};
+use doze_core::model::{DreamOp, Face, Kind, Memory, MemoryId, Scope, Status, content_hash};
 use doze_core::promote::{self as office, Promotion};
 use doze_core::text;
 use jiff::{SignedDuration, Timestamp};
@@ -138,45 +138,44 @@ pub(super) fn promote(board: &mut Board<'_>) {
         }
         let shared: Vec<Memory> =
             shared_at.iter().map(|place| board.entries[*place].memory.clone()).collect();
-        let place_of = |id| shared_at.iter().copied().find(|place| board.entries[*place].memory.id == id);
-        match office::promote(&shared, &fact) {
-            Promotion::No => {}
+        let place_of = |id: MemoryId| {
+            let places = shared_at.iter().zip(&shared);
+            places.into_iter().find(|(_, memory)| memory.id == id).map(|(place, _)| *place)
+        };
+        let goes = match office::promote(&shared, &fact) {
+            Promotion::No => continue,
             Promotion::Confirm { id, agents } => {
-                let Some(place) = place_of(id) else { continue };
-                let mut after = board.entries[place].memory.clone();
-                if after.is_protected() || board.vetoes.keeps_uncounted(&after.id, &agents, found_at) {
-                    continue;
+                if let Some(place) = place_of(id) {
+                    confirm(board, place, &fact, &agents, found_at);
                 }
-                office::confirm(&mut after, &agents, fact.last_confirmed_at);
-                let because = format!("found independently by {}", agents.join(", "));
-                board.change(place, DreamOp::Reinforce, after, because, fact.source.events.clone());
+                continue;
             }
             Promotion::Supersede(id) => {
                 let Some(place) = place_of(id) else { continue };
-                let old = &board.entries[place].memory;
-                if old.last_confirmed_at > fact.last_confirmed_at
-                    || was_unshared(board, at, &scope, Some(place), found_at)
-                {
+                if board.entries[place].memory.last_confirmed_at > fact.last_confirmed_at {
                     continue;
                 }
-                share(
-                    board,
-                    &fact,
-                    scope,
-                    Some((place, "a newer shared fact replaced it", Status::Superseded)),
-                );
+                Some((place, "a newer shared fact replaced it", Status::Superseded))
             }
-            Promotion::Add { evict } => {
-                let evict = evict.and_then(place_of);
-                if was_unshared(board, at, &scope, evict, found_at) {
-                    continue;
-                }
-                let evict =
-                    evict.map(|place| (place, "it made room for a fact that is known better", Status::Stale));
-                share(board, &fact, scope, evict);
-            }
+            Promotion::Add { evict } => evict
+                .and_then(place_of)
+                .map(|place| (place, "it made room for a fact that is known better", Status::Stale)),
+        };
+        if !was_unshared(board, at, &scope, goes.map(|(place, ..)| place), found_at) {
+            share(board, &fact, scope, goes);
         }
     }
+}
+
+/// Counts agents that found a shared fact on their own.
+fn confirm(board: &mut Board<'_>, place: usize, fact: &Memory, agents: &[String], found_at: Timestamp) {
+    let mut after = board.entries[place].memory.clone();
+    if after.is_protected() || board.vetoes.keeps_uncounted(&after.id, agents, found_at) {
+        return;
+    }
+    office::confirm(&mut after, agents, fact.last_confirmed_at);
+    let because = format!("found independently by {}", agents.join(", "));
+    board.change(place, DreamOp::Reinforce, after, because, fact.source.events.clone());
 }
 
 /// Whether a person took back that the fact was shared, or that the record at `goes` made way for another one, and

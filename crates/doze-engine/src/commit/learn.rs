@@ -78,7 +78,8 @@ impl Work<'_> {
             let is_echo = candidate.origin == Origin::Agent
                 && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);
             let is_forgotten;
-            (set, is_forgotten) = engine.unless_forgotten(snapshot, set, &candidate.text)?;
+            (set, is_forgotten) =
+                engine.unless_forgotten(snapshot, set, session.project.as_ref(), &candidate.text)?;
             if is_echo || is_forgotten {
                 continue;
             }

@@ -128,8 +128,8 @@ impl Engine {
         let mut forgotten = BTreeSet::new();
         for before in dream.changes.iter().filter_map(|change| change.before.as_ref()) {
             if before.body == FORGOTTEN
-                || self.is_forgotten(snapshot, owner, &before.body)?
-                || self.is_forgotten(snapshot, owner, &before.title)?
+                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.body)?
+                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.title)?
             {
                 forgotten.insert(before.id.clone());
             }

@@ -275,7 +275,8 @@ impl Engine {
         owner: &OwnerId,
         candidate: &Candidate,
     ) -> Result<bool, EngineError> {
-        Ok(self.is_forgotten(snapshot, owner, &candidate.body)?
-            || self.is_forgotten(snapshot, owner, &candidate.title)?)
+        let place = candidate.scope.project();
+        Ok(self.is_forgotten(snapshot, owner, place, &candidate.body)?
+            || self.is_forgotten(snapshot, owner, place, &candidate.title)?)
     }
 }

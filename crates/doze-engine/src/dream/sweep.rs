@@ -216,9 +216,7 @@ impl Engine {
         for scope in scopes {
             set = set.expect_seen(snapshot, Subject::Scope(scope.clone()))?;
         }
-        for memory in last_states(made) {
-            set = set.put_memory(memory);
-        }
+        set = self.put_learned(snapshot, set, last_states(made))?;
         for reading in readings {
             let key = &reading.session.key;
             let ledger = session_record(key, reading.asked.name());
@@ -232,6 +230,23 @@ impl Engine {
             let (ordinal, rounds) = (reading.yielded.upto, reading.yielded.rounds);
             set = set.expect_seen(snapshot, Subject::Session(key.clone()))?;
             set = checkpointed(set, key, reading.asked.name(), ordinal, rounds)?;
+        }
+        Ok(set)
+    }
+
+    /// Puts what was learned or changed; refused when words of it are forgotten before the set is applied, in whatever
+    /// space.
+    pub(crate) fn put_learned(
+        &self,
+        snapshot: &Snapshot,
+        mut set: ChangeSet,
+        memories: Vec<Memory>,
+    ) -> Result<ChangeSet, EngineError> {
+        for memory in memories {
+            for said in [&memory.title, &memory.body] {
+                set = self.unless_forgotten(snapshot, set, memory.scope.project(), said)?.0;
+            }
+            set = set.put_memory(memory);
         }
         Ok(set)
     }
@@ -316,7 +331,8 @@ impl Engine {
         let mut made = plan(&input, &mut || self.new_memory_id());
         let mut forgotten = BTreeSet::new();
         for change in made.changes.iter().filter(|change| change.after.is_pattern()) {
-            if self.is_forgotten(snapshot, owner, &change.after.title)? {
+            let place = change.after.scope.project();
+            if self.is_forgotten(snapshot, owner, place, &change.after.title)? {
                 forgotten.insert(change.after.id.clone());
             }
         }

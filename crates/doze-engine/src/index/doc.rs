@@ -37,6 +37,12 @@ pub(crate) fn summary_text(session: &Session) -> Option<(String, String)> {
     Some((summary.what.clone(), parts.join("\n")))
 }
 
+/// The title of a memory; empty where it only begins the body, whose words would count twice.
+pub(super) fn own_title(memory: &Memory) -> &str {
+    let begins = memory.title.trim_end_matches('…');
+    if memory.body.starts_with(begins) { "" } else { &memory.title }
+}
+
 /// The document of a memory.
 pub(super) fn of_memory(memory: &Memory) -> Doc {
     Doc {
@@ -47,7 +53,7 @@ pub(super) fn of_memory(memory: &Memory) -> Doc {
         kind: DocKind::Memory,
         status: Some(memory.status),
         memory_kind: Some(memory.kind),
-        title: memory.title.clone(),
+        title: own_title(memory).to_owned(),
         body: memory.body.clone(),
         at_ms: memory.created_at.as_millisecond(),
     }

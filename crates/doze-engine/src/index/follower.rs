@@ -222,12 +222,12 @@ impl Follower {
             }
             Changed::Events { session, first, count } => {
                 self.events(snapshot, owner, session, *first, first + count, change.seq, docs)?;
-                self.history.add_new(owner, session, *first, first + count);
+                self.note_history(owner, session, *first, first + count);
             }
             Changed::EventReplaced { session, ordinal } => {
                 let id = event_doc_id(session, *ordinal);
                 self.shared.vectors.remove(owner, &id);
-                self.history.add_new(owner, session, *ordinal, ordinal + 1);
+                self.note_history(owner, session, *ordinal, ordinal + 1);
                 docs.push(DocChange::Delete { owner: owner.clone(), id });
                 self.events(snapshot, owner, session, *ordinal, ordinal + 1, change.seq, docs)?;
             }
@@ -235,6 +235,13 @@ impl Follower {
             Changed::Project(_) | Changed::ProjectGone(_) | Changed::Dream(_) | Changed::Other => {}
         }
         Ok(())
+    }
+
+    /// Events that came wait for vectors, where there is a model.
+    fn note_history(&mut self, owner: &OwnerId, session: &SessionKey, first: u64, end: u64) {
+        if self.shared.embedder.state().id.is_some() {
+            self.history.add_new(owner, session, first, end);
+        }
     }
 
     fn memory(
@@ -521,7 +528,7 @@ impl Follower {
         for (owner, id) in batch {
             if let Some(memory) = snapshot.memory(&owner, &id)? {
                 let name = [owner.as_str(), id.as_str(), &memory.content_hash].join("\0");
-                docs.push((name, chunks(&memory.title, &memory.body)));
+                docs.push((name, chunks(doc::own_title(&memory), &memory.body)));
             }
         }
         if docs.is_empty() {

@@ -274,7 +274,7 @@ impl Engine {
         );
         let changed = crate::dream::last_states(&plan);
         let count = changed.len();
-        Ok((changed.into_iter().fold(set, ChangeSet::put_memory), count))
+        Ok((self.put_learned(snapshot, set, changed)?, count))
     }
 
     fn read_upto(

@@ -14,7 +14,7 @@ use super::add::{Cleaned, bounded_list, cleaned_title, title_of};
 use super::{MAX_FILE, MAX_FILES, MAX_TAG, MAX_TAGS, body_bound};
 use crate::commit::{Finds, Found};
 use crate::names::{check_given, safe_name};
-use crate::recall::Reader;
+use crate::recall::{Reader, said_by_person};
 use crate::{Engine, EngineError, Problem};
 
 /// How much a helpful verdict adds to the confidence (S1.19).
@@ -59,7 +59,7 @@ impl Engine {
     ) -> Result<Memory, EngineError> {
         self.change_memory(owner, id, |snapshot, mut memory| {
             self.refuse_agent(snapshot, owner, &memory, by_person)?;
-            refuse_if_protected(&memory, by_person)?;
+            self.refuse_against_person(snapshot, owner, &memory, by_person)?;
             if memory.status == Status::Proposed && !by_person {
                 // The person accepts what they were shown.
                 return Err(EngineError::refused(format!("memory {id} waits for the person's review"))
@@ -144,7 +144,7 @@ impl Engine {
                     memory.last_confirmed_at = self.now();
                 }
                 Verdict::Wrong | Verdict::Stale => {
-                    refuse_if_protected(&memory, by_person)?;
+                    self.refuse_against_person(snapshot, owner, &memory, by_person)?;
                     memory.status = if verdict == Verdict::Wrong { Status::Retracted } else { Status::Stale };
                     // Their verdict stands against agents and dreams, as their word would.
                     vouch(&mut memory, by_person);
@@ -311,6 +311,22 @@ impl Engine {
         }
         let project = memory.scope.project().map(|id| snapshot.project(owner, id)).transpose()?.flatten();
         self.silence(owner, project.as_ref())?.map_or(Ok(()), |silence| Err(silence.refusal()))
+    }
+
+    /// An agent changes and condemns nothing that a person wrote, pinned or said in a session (S1.36).
+    pub(super) fn refuse_against_person(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        memory: &Memory,
+        by_person: bool,
+    ) -> Result<(), EngineError> {
+        refuse_if_protected(memory, by_person)?;
+        if by_person || said_by_person(snapshot, owner, std::slice::from_ref(memory))?.is_empty() {
+            return Ok(());
+        }
+        Err(EngineError::refused(format!("the user said what memory {} says", memory.id))
+            .hint("run the command yourself in a terminal"))
     }
 
     /// An agent puts nothing into force that contradicts what a person vouches for.

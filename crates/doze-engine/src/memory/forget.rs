@@ -80,19 +80,17 @@ impl Engine {
         id: &MemoryId,
         by_person: bool,
     ) -> Result<Forgotten, EngineError> {
+        let cause = if by_person { Cause::Person } else { Cause::Agent };
         let mut seen = 0;
         let (gone, forgotten) = self.change_memory(owner, id, |snapshot, memory| {
-            if memory.is_protected() && !by_person {
-                return Err(EngineError::refused(format!("a person wrote or pinned memory {id}"))
-                    .hint("run the command yourself in a terminal"));
-            }
+            self.refuse_against_person(snapshot, owner, &memory, by_person)?;
             seen = snapshot.seq()?;
             let memories = vec![memory];
             let set = ChangeSet::new(owner.clone());
-            let (set, forgotten) = self.without_memories(snapshot, set, &memories, by_person)?;
+            let (set, forgotten) = self.without_memories(snapshot, set, &memories, cause)?;
             Ok((set, (memories, forgotten)))
         })?;
-        self.without_latecomers(owner, &gone, seen, by_person, forgotten)
+        self.without_latecomers(owner, &gone, seen, cause, forgotten)
     }
 
     /// Takes away once more what says the same: somebody may have kept it between the decision and the change, whose
@@ -102,14 +100,14 @@ impl Engine {
         owner: &OwnerId,
         memories: &[Memory],
         seen: u64,
-        by_person: bool,
+        cause: Cause<'_>,
         mut forgotten: Forgotten,
     ) -> Result<Forgotten, EngineError> {
         if memories.is_empty() || self.store().seq() <= seen + 1 {
             return Ok(forgotten);
         }
         let more = self.decide("others keep writing to the same spaces", |snapshot| {
-            self.without_memories(snapshot, ChangeSet::new(owner.clone()), memories, by_person)
+            self.without_memories(snapshot, ChangeSet::new(owner.clone()), memories, cause)
         })?;
         forgotten.memories += more.memories;
         forgotten.lines += more.lines;
@@ -122,9 +120,9 @@ impl Engine {
         snapshot: &Snapshot,
         set: ChangeSet,
         memories: &[Memory],
-        by_person: bool,
+        cause: Cause<'_>,
     ) -> Result<(ChangeSet, Forgotten), EngineError> {
-        let (set, mut gone) = self.with_copies(snapshot, set, memories, by_person)?;
+        let (set, mut gone) = self.with_copies(snapshot, set, memories, cause)?;
         // Those that are gone already told where to look.
         memories.iter().for_each(|memory| gone.tell(memory));
         let (mut set, lines) = words::without(snapshot, set, &gone, true)?;
@@ -147,7 +145,7 @@ impl Engine {
                 .delete_aux(Family::Counter, crate::recall::shown_key(id))
                 .delete_aux(Family::Other, super::copies_key(id));
         }
-        self.bury(snapshot, set, &gone.texts)
+        self.bury(snapshot, set, &gone.places, &gone.texts)
     }
 
     fn forget_session(
@@ -158,7 +156,7 @@ impl Engine {
     ) -> Result<Forgotten, EngineError> {
         self.mint_tombstone_key(owner)?;
         let mut seen = 0;
-        let (gone, forgotten) =
+        let (sessions, gone, forgotten) =
             self.decide(&format!("session {} keeps changing", named.session), |snapshot| {
                 seen = snapshot.seq()?;
                 let session = self.meant(snapshot, owner, named)?;
@@ -175,13 +173,14 @@ impl Engine {
                     }
                 }
                 if memories {
-                    (set, forgotten) = self.without_memories(snapshot, set, &learned, true)?;
+                    (set, forgotten) =
+                        self.without_memories(snapshot, set, &learned, Cause::Sessions(&all))?;
                 }
                 forgotten.sessions = 1;
                 forgotten.events = all.iter().map(|session| session.event_count).sum();
-                Ok((without_session(snapshot, set, session)?, (learned, forgotten)))
+                Ok((without_session(snapshot, set, session)?, (all, learned, forgotten)))
             })?;
-        self.without_latecomers(owner, &gone, seen, true, forgotten)
+        self.without_latecomers(owner, &gone, seen, Cause::Sessions(&sessions), forgotten)
     }
 
     /// Deletes the memories of some scopes, a page at a time, each decided on what is there by then.
@@ -299,6 +298,17 @@ impl Engine {
         self.inner.folders.clear();
         Ok(forgotten)
     }
+}
+
+/// Why memories go, which decides what else does.
+#[derive(Clone, Copy)]
+enum Cause<'a> {
+    /// A person said so: former versions go too.
+    Person,
+    /// An agent said so: those that a person vouches for stay.
+    Agent,
+    /// They were learned from sessions that go: what another session said before holds again.
+    Sessions(&'a [Session]),
 }
 
 /// Records that go, and what tells of them.

@@ -1,11 +1,10 @@
-//! What was forgotten stays forgotten: a keyed hash of its words keeps extraction, import and undo from bringing it
-//! back (`R8`). The hash tells nothing about the words to whoever reads the store without its key.
+//! What was forgotten stays forgotten in its project: a keyed hash of it keeps extraction, import and undo from bringing it
+//! back (`R8`). The hash tells nothing about it to whoever reads the store without its key.
 
 use std::collections::BTreeSet;
 
-use doze_core::duplicate::denied;
 use doze_core::model::{AgentId, OwnerId, ProjectId, Session, SessionKey};
-use doze_core::text::normalise_words;
+use doze_core::text::one_line;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -16,34 +15,43 @@ use crate::{Engine, EngineError};
 const KEY: &str = "tombstone_key";
 
 impl Engine {
-    /// Whether a text with these words was forgotten.
+    /// Whether this text was forgotten in a project, or in no project.
     pub(crate) fn is_forgotten(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
+        place: Option<&ProjectId>,
         text: &str,
     ) -> Result<bool, EngineError> {
         let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(false) };
-        Ok(snapshot.aux(owner, Family::Tombstone, &keyed_hash(&key, text))?.is_some())
+        for grave in graves(&key, place, text) {
+            if snapshot.aux(owner, Family::Tombstone, &grave)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// Whether a text with these words was forgotten, and the set, which holds only as long as it is not: somebody may
-    /// forget it before the set is applied.
+    /// Whether this text was forgotten in a project, or in no project, and the set, which holds only as long as it is not:
+    /// somebody may forget it before the set is applied.
     pub(crate) fn unless_forgotten(
         &self,
         snapshot: &Snapshot,
-        set: ChangeSet,
+        mut set: ChangeSet,
+        place: Option<&ProjectId>,
         text: &str,
     ) -> Result<(ChangeSet, bool), EngineError> {
         let Some(key) = snapshot.aux(&set.owner, Family::Setting, KEY)? else {
             let first = Subject::Aux(Family::Setting, KEY.to_owned());
             return Ok((set.expect_seen(snapshot, first)?, false));
         };
-        let grave = keyed_hash(&key, text);
-        if snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
-            return Ok((set, true));
+        for grave in graves(&key, place, text) {
+            if snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
+                return Ok((set, true));
+            }
+            set = set.expect_seen(snapshot, Subject::Aux(Family::Tombstone, grave))?;
         }
-        Ok((set.expect_seen(snapshot, Subject::Aux(Family::Tombstone, grave))?, false))
+        Ok((set, false))
     }
 
     /// Until when the events of a session were forgotten with it: neither its file nor its next commit brings them back.
@@ -122,6 +130,7 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
+        places: &BTreeSet<Option<ProjectId>>,
         texts: &BTreeSet<String>,
     ) -> Result<ChangeSet, EngineError> {
         if texts.is_empty() {
@@ -129,7 +138,9 @@ impl Engine {
         }
         let (mut set, key) = self.tombstone_key(snapshot, set)?;
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {
-            set = set.put_aux(Family::Tombstone, keyed_hash(&key, text), Vec::new());
+            for place in places {
+                set = set.put_aux(Family::Tombstone, keyed_hash(&key, place.as_ref(), text), Vec::new());
+            }
         }
         Ok(set)
     }
@@ -151,19 +162,26 @@ fn session_hash(secret: &[u8], key: &SessionKey, agent: &AgentId, project: Optio
     doze_core::model::hex(&hash.finalize())
 }
 
-/// SHA-256 over the key, the sorted words of a text and those that it turns down.
-fn keyed_hash(key: &[u8], text: &str) -> String {
-    let words = normalise_words(text);
+/// Where a text would lie that was forgotten in a place, or in none.
+fn graves(key: &[u8], place: Option<&ProjectId>, text: &str) -> Vec<String> {
+    let mut graves = vec![keyed_hash(key, place, text)];
+    if place.is_some() {
+        graves.push(keyed_hash(key, None, text));
+    }
+    graves
+}
+
+/// SHA-256 over the key, the project and a text as it stands, however it begins and ends: any other letter, sign or order
+/// may say something else.
+fn keyed_hash(key: &[u8], place: Option<&ProjectId>, text: &str) -> String {
+    let text = one_line(text);
+    let mut rest = text.trim().trim_end_matches(['.', '!', '。']).chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_lowercase).collect();
     let mut hash = Sha256::new();
     hash.update(key);
-    if words.is_empty() {
-        // Too short or unusual for words: the text itself.
-        hash.update(text.trim().to_lowercase().as_bytes());
-    }
-    // "X, not Y" and "Y, not X" have the same words.
-    for word in words.iter().chain(&denied(text)) {
-        hash.update(word.as_bytes());
-        hash.update(b"\0");
-    }
+    hash.update(place.map_or("", ProjectId::as_str).as_bytes());
+    hash.update(b"\0text\0");
+    hash.update(first.as_bytes());
+    hash.update(rest.as_str().as_bytes());
     doze_core::model::hex(&hash.finalize())
 }

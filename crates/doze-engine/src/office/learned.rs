@@ -173,7 +173,7 @@ impl Engine {
             if request.summary.is_none() {
                 return Ok((rated(learned, &ratings)?, Vec::new()));
             }
-            if self.is_forgotten(snapshot, owner, &summary)? {
+            if self.is_forgotten(snapshot, owner, None, &summary)? {
                 learned.last_is_gone = true;
                 return Ok((None, Vec::new()));
             }
@@ -214,7 +214,7 @@ impl Engine {
             let kept = names_in(&learned);
             told.retain(|key, _| kept.contains(key));
             let set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-            Ok((self.bury(snapshot, set, &graves)?, count))
+            Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves)?, count))
         })
     }
 
@@ -254,7 +254,7 @@ impl Engine {
         self.change_learned(owner, |snapshot, learned| {
             let (mut fresh, mut graves) = (Vec::new(), Vec::new());
             for entry in entries {
-                if !self.is_forgotten(snapshot, owner, &grave(entry))? {
+                if !self.is_forgotten(snapshot, owner, None, &grave(entry))? {
                     fresh.push(entry.clone());
                     graves.push(grave(entry));
                 }
@@ -278,7 +278,7 @@ impl Engine {
             if learned != before {
                 set = with_learned(snapshot, set, &learned)?;
                 for grave in graves {
-                    set = self.unless_forgotten(snapshot, set, &grave)?.0;
+                    set = self.unless_forgotten(snapshot, set, None, &grave)?.0;
                 }
             }
             Ok((set, answer))

@@ -383,7 +383,7 @@ fn says(text: &str, memory: &Memory) -> bool {
 }
 
 /// Memories that a rule found in a person's own words. The newest are looked at, so that many cannot hold a brief up.
-fn said_by_person(
+pub(crate) fn said_by_person(
     snapshot: &Snapshot,
     owner: &OwnerId,
     memories: &[Memory],

@@ -17,7 +17,7 @@ use crate::project::Resolved;
 use crate::{Engine, EngineError};
 
 pub use brief::BriefRequest;
-pub(crate) use brief::{shown_at, shown_key, shows, with_shown};
+pub(crate) use brief::{said_by_person, shown_at, shown_key, shows, with_shown};
 pub use context::{ContextAnswer, ContextRequest, RecoverRequest, Recovered};
 pub use roster::Roster;
 pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};

@@ -1,10 +1,10 @@
 //! What forgetting takes and what it leaves: the session that is meant, every sentence that says it, what comes in
 //! meanwhile, and copies in other words.
 
-use doze_core::model::{AgentRef, Memory, SessionEnd, TaskRef};
+use doze_core::model::{AgentRef, Face, Memory, SessionEnd, Status, TaskRef};
 use doze_engine::{
-    CommitRequest, ContextRequest, Forget, Forgotten, ListRequest, MemoryRequest, Problem, RecoverRequest,
-    SearchRequest, SessionName, StatusFilter, TaskRequest, WorkRequest,
+    CommitRequest, ContextRequest, DreamRequest, Forget, Forgotten, ListRequest, MemoryRequest, Problem,
+    RecoverRequest, SearchRequest, SessionName, StatusFilter, TaskRequest, WorkRequest,
 };
 
 use crate::kit::{Kit, agent, answer, prompt, reader, turn};
@@ -48,6 +48,33 @@ fn history(kit: &Kit, cwd: &str, word: &str) -> usize {
         ..Default::default()
     };
     kit.engine.search(&kit.owner, &request).unwrap().hits.len()
+}
+
+#[test]
+fn what_an_earlier_session_said_holds_again_when_the_later_one_is_forgotten_with_its_memories() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for (session, id, port) in [("old", 1, 3000), ("mid", 2, 4000), ("new", 3, 5000)] {
+        let rounds = (0..4).flat_map(|round| {
+            let at = 20 * id + 2 * round;
+            [prompt(at, &format!("do part {round} of {session}")), answer(at + 1, "That part is in place.")]
+        });
+        let told = prompt(20 * id + 10, &format!("The API listens on port {port}."));
+        let events = rounds.chain([told]).collect();
+        kit.commit(CommitRequest { agent: harness("codex"), ..turn(session, "x", &cwd, events) });
+        kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    }
+    let standing = |port: &str| -> Vec<Status> {
+        let found = all(&kit).into_iter().filter(|memory| memory.body.contains(port));
+        found.filter(|memory| memory.face == Face::Project).map(|memory| memory.status).collect()
+    };
+    let ports = || ["3000", "4000", "5000"].map(standing);
+    assert_eq!(ports(), [vec![Status::Superseded], vec![Status::Superseded], vec![Status::Active]]);
+    // The one in the middle leaves no gap.
+    forget_session(&kit, "mid").unwrap();
+    assert_eq!(ports(), [vec![Status::Superseded], vec![], vec![Status::Active]]);
+    forget_session(&kit, "new").unwrap();
+    assert_eq!(ports(), [vec![Status::Active], vec![], vec![]]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use doze_core::model::{Memory, MemoryId, WorkStatus};
+use doze_core::model::{Memory, MemoryId, Space, WorkStatus};
 use doze_engine::{
     DreamRequest, Forget, ListRequest, MemoryRequest, Reader, StatusFilter, TaskRequest, TaskStatus,
     WorkRequest,
@@ -100,6 +100,28 @@ fn what_is_forgotten_while_a_dream_runs_stays_forgotten() {
     let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
     assert!(meddler.is_done() && dream.sessions.len() == 1);
     let told = format!("{:?} {dream:?}", all(&kit));
+    assert!(!told.contains("pnpm"), "{told}");
+}
+
+#[test]
+fn what_is_forgotten_elsewhere_while_a_plan_is_made_is_not_learned() {
+    let (kit, meddler) = Kit::disturbed();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session(RULE)));
+    let dry = kit.engine.dream(&kit.owner, &DreamRequest { dry_run: true, ..by_hand() }).unwrap();
+    let found = dry.changes.into_iter().map(|change| change.after.body).find(|body| body.contains("pnpm"));
+    let request = MemoryRequest { body: found.unwrap(), space: Some(Space::User), ..Default::default() };
+    let id = kit.engine.add(&kit.owner, &request).unwrap().memory.id;
+    let (engine, owner, later) = (kit.engine.clone(), kit.owner.clone(), meddler.clone());
+    // What is forgotten in no project is forgotten in all. First its own id is drawn, then those of what it learns, for which it has looked at what was forgotten.
+    meddler.at_random(move || {
+        later.at_random(move || {
+            engine.forget(&owner, &Forget::Memory(id), true).unwrap();
+        });
+    });
+    let dream = kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    assert!(meddler.is_done() && dream.sessions.len() == 1);
+    let told = format!("{:?} {:?}", all(&kit), dream.changes);
     assert!(!told.contains("pnpm"), "{told}");
 }
 

@@ -1,14 +1,16 @@
 //! What goes with a memory: its copies, also in other words, its former versions, and the patterns that cite it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use doze_core::duplicate::Relation;
 use doze_core::model::{Context, Memory, MemoryId, Scope, Space, Status};
 use doze_core::promote::text_of;
 use doze_core::text;
 use doze_store::{ChangeSet, Snapshot, Subject};
+use jiff::Timestamp;
 
-use super::Gone;
+use super::{Cause, Gone};
+use crate::commit::is_learned_in;
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -20,7 +22,7 @@ impl Engine {
         snapshot: &Snapshot,
         mut set: ChangeSet,
         memories: &[Memory],
-        by_person: bool,
+        cause: Cause<'_>,
     ) -> Result<(ChangeSet, Gone), EngineError> {
         let places: HashSet<Scope> = memories.iter().map(|memory| surroundings(&memory.scope)).collect();
         let mut around: Vec<Memory> = Vec::new();
@@ -39,7 +41,12 @@ impl Engine {
         loop {
             let is_former = |other: &&Memory| {
                 let is_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
-                is_replaced && !other.pinned && (by_person || !other.is_protected())
+                let may_go = match cause {
+                    Cause::Agent => !other.is_protected(),
+                    Cause::Person => true,
+                    Cause::Sessions(sessions) => sessions.iter().any(|session| is_learned_in(other, session)),
+                };
+                is_replaced && !other.pinned && may_go
             };
             let former: Vec<MemoryId> =
                 around.iter().filter(is_former).map(|other| other.id.clone()).collect();
@@ -49,8 +56,16 @@ impl Engine {
                 break;
             }
         }
+        let heirs: HashMap<MemoryId, Option<MemoryId>> =
+            around.iter().map(|other| (other.id.clone(), other.superseded_by.clone())).collect();
         let mut gone = Gone::default();
         for other in around {
+            let was_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
+            if matches!(cause, Cause::Sessions(_)) && was_replaced && !ids.contains(&other.id) {
+                // What another session said holds again, unless something else has replaced it since.
+                set = set.put_memory(reinstated(other, &ids, &heirs, self.now()));
+                continue;
+            }
             let cites_one = other.cited().any(|id| ids.contains(&MemoryId::new(id)));
             if ids.contains(&other.id) {
                 gone.add(other);
@@ -98,6 +113,29 @@ impl Engine {
         }
         Ok(found)
     }
+}
+
+/// A former version without those of its successors that go.
+fn reinstated(
+    mut memory: Memory,
+    gone: &BTreeSet<MemoryId>,
+    heirs: &HashMap<MemoryId, Option<MemoryId>>,
+    now: Timestamp,
+) -> Memory {
+    let mut heir = memory.superseded_by.take();
+    // A ring of successors would have no end.
+    for _ in 0..heirs.len() {
+        match heir.as_ref().filter(|id| gone.contains(*id)) {
+            Some(id) => heir = heirs.get(id).cloned().flatten(),
+            None => break,
+        }
+    }
+    if heir.is_none() && memory.status == Status::Superseded {
+        memory.status = Status::Active;
+    }
+    memory.superseded_by = heir;
+    memory.updated_at = now;
+    memory
 }
 
 /// Where copies of a memory may stand: the spaces of its project, else its own.
