@@ -36,6 +36,9 @@ pub(super) struct Place {
     pub(super) page: u64,
 }
 
+/// A text as the model takes it: its name and its chunks.
+type Chunked = (String, Vec<String>);
+
 /// The pages that wait, the newest in front, and the one the model has.
 #[derive(Default)]
 pub(super) struct Waiting {
@@ -107,7 +110,7 @@ impl InHand {
         place: Place,
         model: &str,
         dim: usize,
-    ) -> Result<Option<(Self, Vec<(String, Vec<String>)>)>, ReadError> {
+    ) -> Result<Option<(Self, Vec<Chunked>)>, ReadError> {
         let Some(session) = snapshot.session(&place.owner, &place.key)? else { return Ok(None) };
         let upto = session.event_count.min((place.page + 1) * PAGE);
         let done =
