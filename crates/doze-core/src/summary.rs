@@ -175,9 +175,16 @@ fn items(texts: &[&str], max: usize, find: impl Fn(&[&str], &mut Vec<String>)) -
 fn files(input: &SummaryInput<'_>) -> Vec<String> {
     let told = input.changed_files.iter().map(String::as_str);
     let seen = input.events.iter().filter(|e| e.kind == EventKind::File).filter_map(|e| e.path.as_deref());
+    let mut files = short_paths(told.chain(seen));
+    files.truncate(MAX_FILES);
+    files
+}
+
+/// Paths as they are told (S0.12), each once.
+pub(crate) fn short_paths<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> Vec<String> {
     let mut known = BTreeSet::new();
-    let short = told.chain(seen).map(|path| short_path(&one_line(path))).filter(|path| !path.is_empty());
-    short.filter(|path| known.insert(path.clone())).take(MAX_FILES).collect()
+    let short = paths.into_iter().map(|path| short_path(&one_line(path.as_ref())));
+    short.filter(|path| !path.is_empty() && known.insert(path.clone())).collect()
 }
 
 /// The last three segments of a path; `/` and `\` both separate.

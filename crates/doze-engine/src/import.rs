@@ -71,6 +71,9 @@ impl Engine {
     /// Reads session files, or an office's memory. What is known already changes nothing, so that an import can be repeated or resumed.
     pub fn import(&self, owner: &OwnerId, request: &ImportRequest) -> Result<Imported, EngineError> {
         let root = Path::new(&request.path);
+        if !root.is_absolute() {
+            return Err(EngineError::invalid("path: expected the whole path of a file or folder"));
+        }
         if !root.exists() {
             return Err(EngineError::new(
                 Problem::NotFound,

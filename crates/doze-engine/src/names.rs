@@ -2,7 +2,7 @@
 //! error that names it (`R14`).
 
 use doze_core::model::{AgentId, AgentRef, hex};
-use doze_core::redact;
+use doze_core::{redact, text};
 use sha2::{Digest, Sha256};
 
 use crate::EngineError;
@@ -17,9 +17,9 @@ pub(crate) fn check_name(field: &str, value: &str) -> Result<(), EngineError> {
     check(field, value, MAX_NAME_BYTES)
 }
 
-/// A name that is not empty either.
+/// A name that is not empty either, also to the eye: nobody could name it, and no file of it would be read again.
 pub(crate) fn check_given(field: &str, value: &str) -> Result<(), EngineError> {
-    if value.is_empty() {
+    if text::one_line(value).is_empty() {
         return Err(EngineError::invalid(format!("{field} is empty")));
     }
     check_name(field, value)

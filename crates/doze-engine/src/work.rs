@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::commit::{is_work_of, own_name};
 use crate::names::{
-    MAX_NAME_BYTES, check_agent, check_chars, check_count, check_name, check_path, safe_agent, safe_name,
+    MAX_NAME_BYTES, check_agent, check_chars, check_count, check_given, check_path, safe_agent, safe_name,
 };
 use crate::project::Resolved;
 use crate::recall::Reader;
@@ -75,7 +75,7 @@ impl Engine {
             reader: Reader { cwd: request.reader.cwd.as_deref().map(safe_name), ..request.reader.clone() },
             ..request.clone()
         };
-        check_name("session", request.session.as_deref().unwrap_or(""))?;
+        request.session.as_deref().map_or(Ok(()), |session| check_given("session", session))?;
         let place = match (&request.reader.project, &request.reader.cwd) {
             // In silence not even a project is kept.
             (None, Some(cwd)) if self.silence(owner, None)?.is_some() => {
@@ -216,13 +216,20 @@ fn changed(
     request: &WorkRequest,
     now: Timestamp,
 ) -> WorkState {
-    // Another task after one that has ended begins anew.
+    // Another task begins anew; so do other words after a task that has ended.
+    let task_id = request.task_id.as_deref().map(|id| safe(id, MAX_NAME_BYTES)).filter(|id| !id.is_empty());
+    let is_its_task = |work: &WorkState| {
+        let known = work.task_id.as_ref().filter(|id| !id.is_empty());
+        task_id.as_ref().zip(known).is_none_or(|(given, known)| given == known)
+    };
     let is_other = |work: &WorkState| {
         let differs = |given: &Option<String>, known: &Option<String>| given.is_some() && given != known;
         differs(&request.task_id, &work.task_id) || differs(&request.task_prompt, &work.task_prompt)
     };
-    let known = known
-        .filter(|work| work.status == WorkStatus::Running || request.status.is_some() || !is_other(work));
+    let known = known.filter(|work| {
+        is_its_task(work)
+            && (work.status == WorkStatus::Running || request.status.is_some() || !is_other(work))
+    });
     let mut work = known.unwrap_or_else(|| WorkState {
         owner: owner.clone(),
         agent: agent.clone(),

@@ -103,6 +103,23 @@ pub(crate) fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
+/// The whole path of a folder: what is relative, or empty, would mean another folder to each caller.
+pub(crate) fn folder<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    if path.starts_with('/') {
+        return Ok(path);
+    }
+    Err(de::Error::custom("expected the whole path of a folder, as in /home/dev/app"))
+}
+
+/// [`folder`], if one is given.
+pub(crate) fn folder_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Folder(#[serde(deserialize_with = "folder")] String);
+
+    Ok(Option::<Folder>::deserialize(deserializer)?.map(|folder| folder.0))
+}
+
 /// A string as it is, null as empty, any other JSON as its compact text: tools answer in all of these.
 pub(crate) fn text_or_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match serde_json::Value::deserialize(deserializer)? {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::common::folder_or_none;
 use crate::memory::MemoryRecord;
 
 /// `dream.run`.
@@ -14,7 +15,7 @@ pub struct RunParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Only the project of this folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Tell what would happen, change nothing.
     #[serde(default)]

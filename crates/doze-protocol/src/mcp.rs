@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::common::folder;
+
 /// Opens a face for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -9,6 +11,7 @@ pub struct OpenParams {
     /// The face: `project`.
     pub face: String,
     /// The folder the agent works in. Its project is bound for the whole connection.
+    #[serde(deserialize_with = "folder")]
     pub cwd: String,
     /// The agent's program; empty when unknown.
     pub harness: String,

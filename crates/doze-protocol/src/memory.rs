@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Agent, Lines};
+use crate::common::{Agent, Lines, folder_or_none};
 
 /// Where a memory came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -130,7 +130,7 @@ pub struct AddParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,7 +193,7 @@ pub struct ListParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spaces: Option<Lines>,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -296,7 +296,7 @@ pub struct ConfirmParams {
     /// Who found it.
     pub agent: Agent,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -323,7 +323,7 @@ pub struct PromoteParams {
     /// `CLAUDE.md` or `AGENTS.md`, at the top of the work tree; or a whole path that ends so.
     pub path: String,
     /// The folder that says which work tree; without one the project's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A person asks; nobody else may.
     #[serde(default)]

@@ -38,6 +38,7 @@ mod tests {
 
     use super::*;
     use crate::session::CommitParams;
+    use crate::{dream, mcp, memory, recall, session, system, work};
 
     fn message(params: Value) -> String {
         let error = parse_params::<CommitParams>(params).unwrap_err();
@@ -80,6 +81,37 @@ mod tests {
         assert_eq!(message(json!({"agent": "a", "cwd": "/x"})), "missing field `session`");
         assert_eq!(message(Value::Null), "missing field `session`");
         assert_eq!(message(json!([1])), "params: expected an object");
+    }
+
+    #[test]
+    fn a_folder_is_told_by_its_whole_path() {
+        fn of<T: DeserializeOwned>(params: Value) -> String {
+            parse_params::<T>(params).err().map(|error| error.message).unwrap_or_default()
+        }
+        let readers = [
+            of::<CommitParams>,
+            of::<session::AppendParams>,
+            of::<session::ListParams>,
+            of::<session::GetParams>,
+            of::<work::SetParams>,
+            of::<work::SelectParams>,
+            of::<memory::AddParams>,
+            of::<recall::ContextParams>,
+            of::<recall::SearchParams>,
+            of::<system::ImportParams>,
+            of::<system::ExportParams>,
+            of::<dream::RunParams>,
+            of::<mcp::OpenParams>,
+        ];
+        for reader in readers {
+            let params = |cwd: &str| json!({"session": "s", "agent": "a", "cwd": cwd, "path": "/x", "body": "b", "face": "project"});
+            assert_eq!(reader(params("/x")), "");
+            for bad in ["", ".", "./x", "sub/dir", "~", "~/x", " /x", "C:\\x", "file:///x"] {
+                let expected = "cwd: expected the whole path of a folder, as in /home/dev/app";
+                assert_eq!(reader(params(bad)), expected, "{bad}");
+            }
+        }
+        assert_eq!(of::<work::SelectParams>(json!({"cwd": null})), "");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::common::folder_or_none;
+
 /// `project.list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ListParams {
@@ -20,7 +22,7 @@ pub struct NameParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// A folder of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
@@ -31,7 +33,7 @@ pub struct ForgetParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// A folder of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A person asks; nobody else forgets more than one memory at once.
     #[serde(default)]

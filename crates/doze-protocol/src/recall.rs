@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::common::{Agent, Lines};
+use crate::common::{Agent, Lines, folder_or_none};
 use crate::memory::{Quote, Source};
 use crate::session::CommitSummary;
 use crate::work::WorkRecord;
@@ -46,7 +46,7 @@ pub struct SearchParams {
     pub everywhere: bool,
     /// The folder; stands for the project. Without it and `project` all projects are searched, except for an agent,
     /// who then finds what is its own and the user's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub struct SearchAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct BriefParams {
     /// The folder the agent starts in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,7 +164,7 @@ pub struct BriefParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct PromptParams {
     /// The caller's folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,7 @@ pub struct ContextParams {
     /// Whose facts.
     pub agent: Agent,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -260,7 +260,7 @@ pub struct SessionLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct RosterParams {
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -306,7 +306,7 @@ pub struct RecoverParams {
     /// Whose session was lost.
     pub agent: Agent,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::common::{Agent, is_zero, text_or_json, text_or_null};
+use crate::common::{Agent, folder, folder_or_none, is_zero, text_or_json, text_or_null};
 
 /// One event as a caller tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(expecting = "struct Event")]
 pub struct Event {
-    /// Unique within the session; derived from the content when not given.
+    /// Unique within the session; derived from the content when not given, so that the same words in a later call are the
+    /// same event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When it happened, RFC 3339 with an offset.
@@ -98,6 +99,7 @@ pub struct AppendParams {
     /// Who runs it.
     pub agent: Agent,
     /// The folder it runs in.
+    #[serde(deserialize_with = "folder")]
     pub cwd: String,
     /// What happened, oldest first.
     #[serde(default)]
@@ -158,6 +160,7 @@ pub struct CommitParams {
     /// Who ran it.
     pub agent: Agent,
     /// The folder it ran in.
+    #[serde(deserialize_with = "folder")]
     pub cwd: String,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -284,7 +287,7 @@ pub struct ListParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// Only this project's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Only this project's, by id, name or path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -382,21 +385,41 @@ pub struct SessionItem {
 /// `session.get`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetParams {
-    /// The session's id as its harness spells it, or at least six characters of its beginning.
+    /// Its id as a list shows it, at least six characters of its beginning, or what its agent calls it. Several that fit
+    /// are an error that lists them.
     pub session: String,
-    /// Tells sessions of the same id apart.
+    /// Its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// The harness of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
+    /// A folder of its project. The sessions of a harness fit any, since they move.
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its project, by id, name or path; empty for one of no project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_project: Option<String>,
 }
 
 /// `session.digest`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestParams {
-    /// The session's id as its harness spells it, or at least six characters of its beginning.
+    /// Its id as a list shows it, at least six characters of its beginning, or what its agent calls it. Several that fit
+    /// are an error that lists them.
     pub session: String,
-    /// Tells sessions of the same id apart.
+    /// Its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// The harness of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
+    /// A folder of its project. The sessions of a harness fit any, since they move.
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its project, by id, name or path; empty for one of no project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_project: Option<String>,
     /// Who would be asked, as `extractor` says it; all are given the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extractor: Option<String>,
@@ -418,11 +441,21 @@ pub struct DigestAnswer {
 /// `session.extract`: queues a session again, also one whose last job failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractParams {
-    /// The session's id as its harness spells it, or at least six characters of its beginning.
+    /// Its id as a list shows it, at least six characters of its beginning, or what its agent calls it. Several that fit
+    /// are an error that lists them.
     pub session: String,
-    /// Tells sessions of the same id apart.
+    /// Its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// The harness of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<String>,
+    /// A folder of its project. The sessions of a harness fit any, since they move.
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its project, by id, name or path; empty for one of no project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_project: Option<String>,
 }
 
 /// Answer to [`ExtractParams`].

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::common::folder_or_none;
 use crate::dream::DreamStatus;
 
 /// Work that waits.
@@ -263,7 +264,7 @@ pub struct ImportParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The folder that stands for the project, where the source names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The agent, where the source names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,7 +305,7 @@ pub struct ExportParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The folder that stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::common::Agent;
+use crate::common::{Agent, folder_or_none};
 
 /// `work.set`: how a task stands. Fields that are given replace, the others stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,7 +10,7 @@ pub struct SetParams {
     /// The agent at work.
     pub agent: Agent,
     /// The folder it works in; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct SelectParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct TaskSetParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub struct TaskSetParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct TaskListParams {
     /// The folder; stands for the project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "folder_or_none", skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// A project's id, name or path in place of `cwd`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]

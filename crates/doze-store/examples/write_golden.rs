@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use doze_store::{Change, ChangeSet, Family, Options, Store};
+use doze_store::{Change, ChangeSet, Family, KnownIn, Options, Store};
 
 #[path = "../tests/support/golden.rs"]
 mod golden;
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let session = golden::session();
     let events = Change::AppendEvents {
         session: session.key.clone(),
-        project: session.project.clone(),
+        known_in: KnownIn::Project(session.project.clone()),
         first: 0,
         events: golden::events(),
     };

@@ -81,16 +81,16 @@ impl ChangeSet {
         self.with(Change::DeleteSession(key))
     }
 
-    /// Appends events to a session, known in `project` from now on.
+    /// Appends events to a session.
     #[must_use]
     pub fn append_events(
         self,
         session: SessionKey,
-        project: Option<ProjectId>,
+        known_in: KnownIn,
         first: u64,
         events: Vec<Event>,
     ) -> Self {
-        self.with(Change::AppendEvents { session, project, first, events })
+        self.with(Change::AppendEvents { session, known_in, first, events })
     }
 
     /// Writes another text for an event.
@@ -185,6 +185,16 @@ pub(crate) fn work_subject(agent: &str, project: &str, session: &str) -> String 
     format!("work\0{agent}\0{project}\0{session}")
 }
 
+/// Where events are recognised when they come again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KnownIn {
+    /// In every session of a project, `None` for those of no project: forks and resumed copies repeat the file of another
+    /// session with its ids.
+    Project(Option<ProjectId>),
+    /// In their own session only: whoever tells events makes up their ids, and another one may choose the same.
+    Session,
+}
+
 /// One change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
@@ -199,12 +209,12 @@ pub enum Change {
     /// with [`session_aux_key`] (tombstones and settings stay).
     DeleteSession(SessionKey),
     /// Writes events with the ordinals `first..` (an ordinal that is taken is replaced) and remembers the
-    /// fingerprint of each for the project.
+    /// fingerprint of each.
     AppendEvents {
         /// The session.
         session: SessionKey,
-        /// The project in which the events are known from now on.
-        project: Option<ProjectId>,
+        /// Where the events are known from now on.
+        known_in: KnownIn,
         /// The first ordinal.
         first: u64,
         /// The events.

@@ -28,7 +28,7 @@ mod writer;
 mod tests;
 
 pub use change::{
-    Change, ChangeSet, Changed, Family, LoggedChange, Subject, foreign_key, session_aux_key,
+    Change, ChangeSet, Changed, Family, KnownIn, LoggedChange, Subject, foreign_key, session_aux_key,
     vector_source_key,
 };
 pub use check::CheckReport;

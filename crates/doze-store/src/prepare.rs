@@ -5,10 +5,10 @@ use doze_core::model::{
     Dream, Event, Memory, OwnerId, Project, Scope, Session, SessionKey, Status, WorkState, hex,
 };
 
-use crate::change::{Change, ChangeSet, Changed, Family, Subject};
+use crate::change::{Change, ChangeSet, Changed, Family, KnownIn, Subject};
 use crate::envelope::{seal, seal_json, seal_record, seal_vectors};
 use crate::error::ApplyError;
-use crate::stored::{EventMark, StoredChanges, StoredEvent, countdown, facets};
+use crate::stored::{EventMark, StoredChanges, StoredEvent, countdown, facets, known_in_session};
 
 /// Bytes one part of a key may have.
 const MAX_NAME: usize = 16 << 10;
@@ -33,7 +33,7 @@ pub(crate) enum Op {
     DeleteMemory { id: String },
     PutSession { key: SessionKey, facets: [String; 4], down: u64, value: Vec<u8> },
     DeleteSession { key: SessionKey },
-    PutEvents { key: SessionKey, project: String, first: u64, events: Vec<([u8; 16], Vec<u8>)> },
+    PutEvents { key: SessionKey, known_in: String, first: u64, events: Vec<([u8; 16], Vec<u8>)> },
     ReplaceEvent { key: SessionKey, ordinal: u64, event: Event },
     PutWork { agent: String, project: String, session: String, value: Vec<u8> },
     ClearWork { agent: String, project: String, session: String },
@@ -81,9 +81,12 @@ fn prepare_one(owner: &OwnerId, change: Change) -> Result<(Op, Option<Changed>),
         Change::DeleteSession(key) => {
             (Op::DeleteSession { key: key.clone() }, Some(Changed::SessionGone(key)))
         }
-        Change::AppendEvents { session, project, first, events } => {
-            let project = part("project", project.as_ref().map_or("", |id| id.as_str()))?;
-            put_events(session, project, first, events)?
+        Change::AppendEvents { session, known_in, first, events } => {
+            let known_in = match known_in {
+                KnownIn::Project(project) => part("project", project.as_ref().map_or("", |id| id.as_str()))?,
+                KnownIn::Session => known_in_session(&session),
+            };
+            put_events(session, known_in, first, events)?
         }
         Change::ReplaceEvent { session, ordinal, event } => (
             Op::ReplaceEvent { key: session.clone(), ordinal, event },
@@ -155,7 +158,7 @@ fn put_session(owner: &OwnerId, session: Session) -> Result<(Op, Option<Changed>
 
 fn put_events(
     session: SessionKey,
-    project: String,
+    known_in: String,
     first: u64,
     events: Vec<Event>,
 ) -> Result<(Op, Option<Changed>), ApplyError> {
@@ -167,11 +170,11 @@ fn put_events(
     let mut sealed = Vec::with_capacity(events.len());
     for event in events {
         let fingerprint = event.fingerprint();
-        let mark = EventMark { mark: hex(&fingerprint), known_in: project.clone() };
+        let mark = EventMark { mark: hex(&fingerprint), known_in: known_in.clone() };
         sealed.push((fingerprint, seal_json(&StoredEvent::new(mark, event)).map_err(unwritable)?));
     }
     Ok((
-        Op::PutEvents { key, project, first, events: sealed },
+        Op::PutEvents { key, known_in, first, events: sealed },
         Some(Changed::Events { session, first, count }),
     ))
 }

@@ -314,13 +314,37 @@ pub(crate) fn transcript(app: &mut App, args: &TranscriptArgs) -> CommandResult 
     })
 }
 
+/// A session, and what tells it from others of its name.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct DigestArgs {
+struct Which {
     /// The session, by its name or at least six characters of its beginning
     session: String,
-    /// The agent's program, where several have a session of this name
+    /// Where several have a session of this name: that of this agent
+    #[arg(long)]
+    agent: Option<String>,
+    /// That of an agent of this program
     #[arg(long)]
     harness: Option<String>,
+    /// That of this project; "" for one of no project
+    #[arg(long)]
+    in_project: Option<String>,
+}
+
+impl Which {
+    fn params(&self) -> Value {
+        json!({
+            "session": self.session,
+            "agent": self.agent,
+            "harness": self.harness,
+            "in_project": self.in_project,
+        })
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DigestArgs {
+    #[command(flatten)]
+    which: Which,
     /// Who would be asked; all are given the same
     #[arg(long, value_name = "WHO")]
     extractor: Option<String>,
@@ -328,7 +352,8 @@ pub(crate) struct DigestArgs {
 
 /// `doze digest SESSION`.
 pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
-    let params = json!({"session": args.session, "harness": args.harness, "extractor": args.extractor});
+    let mut params = args.which.params();
+    params["extractor"] = json!(args.extractor);
     let answer = app.call_within(app::LONG, method::SESSION_DIGEST, params)?;
     app.show(&answer, |screen, answer: &DigestAnswer| {
         if answer.text.trim().is_empty() {
@@ -341,17 +366,13 @@ pub(crate) fn digest(app: &mut App, args: &DigestArgs) -> CommandResult {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExtractArgs {
-    /// The session, by its name or at least six characters of its beginning
-    session: String,
-    /// The agent's program, where several have a session of this name
-    #[arg(long)]
-    harness: Option<String>,
+    #[command(flatten)]
+    which: Which,
 }
 
 /// `doze extract SESSION`.
 pub(crate) fn extract(app: &mut App, args: &ExtractArgs) -> CommandResult {
-    let params = json!({"session": args.session, "harness": args.harness});
-    let answer = app.call(method::SESSION_EXTRACT, params)?;
+    let answer = app.call(method::SESSION_EXTRACT, args.which.params())?;
     app.show(&answer, |screen, answer: &ExtractAnswer| {
         if answer.extraction != "queued" {
             screen.line(one_line(&answer.extraction))?;

@@ -151,7 +151,7 @@ fn notified(argument: &str) -> Option<Value> {
     );
     Some(json!({
         "agent": plan::agent(Harness::Codex, None),
-        "cwd": notification.cwd.or_else(working_folder)?,
+        "cwd": notification.cwd.filter(|cwd| cwd.starts_with('/')).or_else(working_folder)?,
         "session": notification.thread_id,
         "commit_id": mint(),
         "end": "turn",

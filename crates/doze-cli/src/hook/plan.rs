@@ -53,7 +53,8 @@ pub(crate) enum Call {
     Commit(Value),
 }
 
-/// The call for an event, or nothing when the payload lacks what it needs. `fallback_cwd` stands for a missing `cwd`.
+/// The call for an event, or nothing when the payload lacks what it needs. `fallback_cwd` stands for a `cwd` that
+/// is missing or no whole path.
 pub(crate) fn plan(
     harness: Harness,
     moment: Moment,
@@ -61,7 +62,8 @@ pub(crate) fn plan(
     fallback_cwd: &dyn Fn() -> Option<String>,
     mint: &dyn Fn() -> String,
 ) -> Option<Call> {
-    let cwd = payload.cwd.get().map(str::to_owned).or_else(fallback_cwd)?;
+    let cwd = payload.cwd.get().filter(|cwd| cwd.starts_with('/'));
+    let cwd = cwd.map(str::to_owned).or_else(fallback_cwd)?;
     let agent = agent(harness, payload.agent_type.get());
     match moment {
         Moment::Start => {
@@ -253,11 +255,16 @@ mod tests {
 
     #[test]
     fn a_missing_cwd_is_the_hooks_own() {
-        let Some(Call::Brief(params)) = plan_of(Harness::Gemini, Moment::Start, "{}") else { panic!() };
-        assert_eq!(
-            params,
-            json!({"agent": {"id": "gemini", "harness": "gemini"}, "cwd": "/fallback", "source": "startup", "inject": true})
-        );
+        for payload in ["{}", r#"{"cwd":""}"#, r#"{"cwd":"src"}"#] {
+            let Some(Call::Brief(params)) = plan_of(Harness::Gemini, Moment::Start, payload) else {
+                panic!()
+            };
+            assert_eq!(
+                params,
+                json!({"agent": {"id": "gemini", "harness": "gemini"}, "cwd": "/fallback", "source": "startup", "inject": true}),
+                "{payload}"
+            );
+        }
         assert_eq!(plan(Harness::Gemini, Moment::Start, &Payload::default(), &|| None, &String::new), None);
     }
 

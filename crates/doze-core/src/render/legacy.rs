@@ -58,8 +58,41 @@ fn rating_line(project: &ProjectRecord) -> String {
     let low: Vec<String> = low.iter().take(MAX_IMPROVE).map(|(axis, _)| line_of(axis, 30)).collect();
     let improve = if low.is_empty() { String::new() } else { format!(" → improve: {}", low.join(", ")) };
     format!(
-        "- \"{}\" [{}] avg={average:.1}{improve}",
+        "- \"{}\" [{}] avg={}{improve}",
         line_of(&project.summary, MAX_SUMMARY),
-        axes.join(", ")
+        axes.join(", "),
+        one_decimal(average)
     )
+}
+
+/// A positive number as the original's language writes it with one decimal: what lies exactly between two of them goes
+/// up, where Rust takes the even one. Of all numbers only odd quarters lie so.
+fn one_decimal(number: f64) -> String {
+    let is_between = (number * 4.0).fract() == 0.0 && (number * 2.0).fract() != 0.0;
+    format!("{:.1}", if is_between { number + 0.05 } else { number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_decimal;
+
+    #[test]
+    fn numbers_are_rounded_as_the_original_rounds_them() {
+        for (number, expected) in [
+            (3.25, "3.3"),
+            (1.25, "1.3"),
+            (4.25, "4.3"),
+            (4.75, "4.8"),
+            (3.75, "3.8"),
+            (3.5, "3.5"),
+            (4.0, "4.0"),
+            (0.35, "0.3"),
+            (1.05, "1.1"),
+            (1.15, "1.1"),
+            (2.449_999, "2.4"),
+            (11.0 / 3.0, "3.7"),
+        ] {
+            assert_eq!(one_decimal(number), expected, "{number}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Rendered, line, line_of};
 use crate::model::{Event, EventKind, Origin, Outcome, Summary, WorkState, WorkStatus, words};
+use crate::summary::short_paths;
 use crate::text;
 use crate::tokens::{Room, cut};
 
@@ -174,7 +175,7 @@ impl Recovery {
             status: Some(work.status),
             task,
             what,
-            files_changed: work.files_touched.clone(),
+            files_changed: short_paths(&work.files_touched),
             unfinished: work.unfinished.clone(),
             next_steps: work.next_steps.clone(),
             last_activity: work.last_activity.clone().unwrap_or_default(),

@@ -142,7 +142,7 @@ fn is_place_of(session: &Session, place: &Resolved) -> bool {
 }
 
 /// The ids of projects that were merged into a place's.
-fn former(place: &Resolved) -> impl Iterator<Item = ProjectId> {
+pub(super) fn former(place: &Resolved) -> impl Iterator<Item = ProjectId> {
     place.project.iter().flat_map(|project| former_ids(&project.aliases))
 }
 

@@ -1,6 +1,6 @@
 //! The gate for everything a commit brings: injected text out, secrets out, control characters out, bounds kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use doze_core::model::{Event, EventId, EventKind, Origin, TaskRef};
 use doze_core::{injected, redact, text};
@@ -30,7 +30,10 @@ pub(super) struct Changes {
 
 /// What a call brought, fit to be stored.
 pub(super) struct Intake {
+    /// What happened: first what a session file told, then what the call itself did.
     pub(super) events: Vec<Event>,
+    /// How many of them the file told.
+    pub(super) read: usize,
     pub(super) skipped: u64,
     pub(super) summary: Option<String>,
     pub(super) output: Option<String>,
@@ -43,7 +46,7 @@ impl Intake {
     /// a source, unless a session file or one of its answers has it.
     pub(super) fn of(request: &CommitRequest, admission: &Admission, changes: &mut Changes) -> Self {
         let mut gate = Gate { changes, admission };
-        let mut events: Vec<Event> = request.events.iter().filter_map(|event| gate.event(event)).collect();
+        let mut events = gate.told(&request.events);
         let skipped = (request.events.len() - events.len()) as u64;
         let summary =
             request.summary.as_deref().map(|text| gate.text(text, MAX_TEXT)).filter(|text| !text.is_empty());
@@ -76,11 +79,12 @@ impl Intake {
             .map(|file| gate.text(&text::one_line(file), MAX_PATH_BYTES))
             .filter(|file| !file.is_empty())
             .collect();
-        Self { events, skipped, summary, output, changed_files, task }
+        Self { events, read: 0, skipped, summary, output, changed_files, task }
     }
 
-    /// Puts events that were read before in front.
+    /// Puts events that were read from the session's file in front.
     pub(super) fn prepend(&mut self, mut events: Vec<Event>) {
+        self.read = events.len();
         events.append(&mut self.events);
         self.events = events;
     }
@@ -117,6 +121,24 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
+    /// The events that a call tells. Whoever says the same twice in one call without ids and times has said it twice.
+    fn told(&mut self, events: &[Event]) -> Vec<Event> {
+        let mut said = HashMap::<EventId, usize>::new();
+        let mut kept = Vec::new();
+        for event in events {
+            let Some(mut clean) = self.event(event) else { continue };
+            if event.id.as_str().is_empty() && event.at.is_none() {
+                let before = said.entry(clean.id.clone()).or_default();
+                if *before > 0 {
+                    clean.id = EventId::new(format!("{}:{before}", clean.id));
+                }
+                *before += 1;
+            }
+            kept.push(clean);
+        }
+        kept
+    }
+
     fn event(&mut self, event: &Event) -> Option<Event> {
         if event.origin == Origin::Injected || event.at.is_some_and(|at| self.admission.is_closed(at)) {
             return None;

@@ -3,7 +3,7 @@
 use doze_core::model::{AgentId, OwnerId, ProjectId, Session};
 use doze_store::Snapshot;
 
-use super::identity::{MARK, MOST_OF_A_NAME, names_of, stem};
+use super::identity::{MARK, MOST_OF_A_NAME, is_of_harness, names_of, stem};
 use super::preview::{MOST_NAMED, unknown, whole_name};
 use crate::names::safe_name;
 use crate::{Engine, EngineError};
@@ -19,6 +19,8 @@ pub struct SessionName {
     pub agent: Option<AgentId>,
     /// Its project, by id, name or path; empty for one of no project.
     pub project: Option<String>,
+    /// A folder that stands for the project. The sessions of a harness fit any, since they move.
+    pub cwd: Option<String>,
 }
 
 impl<T: Into<String>> From<T> for SessionName {
@@ -28,17 +30,23 @@ impl<T: Into<String>> From<T> for SessionName {
 }
 
 impl Engine {
-    /// The one session that is meant. Several of one name are an error that lists them.
+    /// The one session that is meant. Several of one name are an error that lists them, and tells how `command` names one.
     pub(crate) fn meant(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
         named: &SessionName,
+        command: &str,
     ) -> Result<Session, EngineError> {
         let project = match named.project.as_deref() {
             None => None,
             Some("") => Some(None),
             Some(name) => Some(Some(self.find_project(owner, name)?.id)),
+        };
+        let place = named.cwd.as_deref().map(|cwd| self.known_project_of(owner, cwd)).transpose()?;
+        let is_there = |session: &Session| {
+            is_of_harness(&session.agent.id, &session.key.harness)
+                || place.as_ref().is_none_or(|place| session.project == place.reads())
         };
         let mut candidates = called_so(snapshot, owner, &safe_name(&named.session))?;
         if candidates.is_empty() {
@@ -49,6 +57,7 @@ impl Engine {
             named.harness.as_ref().is_none_or(|harness| session.key.harness == *harness)
                 && named.agent.as_ref().is_none_or(|agent| session.agent.id == *agent)
                 && project.as_ref().is_none_or(|project| session.project == *project)
+                && is_there(session)
         };
         let (mut fitting, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(fits);
         if fitting.len() > 1 && fitting.iter().all(|session| parts(session) == parts(&fitting[0])) {
@@ -69,7 +78,7 @@ impl Engine {
             _ => {
                 let listed = self.listed(snapshot, owner, &fitting)?;
                 let many = format!("{} fits {} sessions: {listed}", named.session, fitting.len());
-                let next = self.telling(snapshot, owner, &named.session, &fitting)?;
+                let next = self.telling(snapshot, owner, command, &named.session, &fitting)?;
                 Err(EngineError::invalid(many).hint(format!("say which one, as in  {next}")))
             }
         }
@@ -119,6 +128,7 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
+        command: &str,
         name: &str,
         sessions: &[Session],
     ) -> Result<String, EngineError> {
@@ -141,13 +151,20 @@ impl Engine {
             // The id that a list shows is its alone.
             (named, flags) = (&first.key.session, Vec::new());
         }
-        let mut command = "doze forget".to_owned();
-        for (flag, value) in [("--session", named.to_owned())].into_iter().chain(flags) {
-            // A value that looks like an option would be taken for one.
-            let between = if value.starts_with('-') { '=' } else { ' ' };
+        // What looks like an option would be taken for one.
+        let is_odd = |value: &str| value.starts_with('-');
+        let named = quoted(named);
+        let (named, behind) = match (is_odd(&named), command.contains(" --")) {
+            (false, _) => (format!(" {named}"), String::new()),
+            (true, true) => (format!("={named}"), String::new()),
+            (true, false) => (String::new(), format!(" -- {named}")),
+        };
+        let mut command = format!("{command}{named}");
+        for (flag, value) in flags {
+            let between = if is_odd(&value) { '=' } else { ' ' };
             command.push_str(&format!(" {flag}{between}{}", quoted(&value)));
         }
-        Ok(command)
+        Ok(command + &behind)
     }
 }
 

@@ -4,6 +4,7 @@
 //! A commit is one change set; only a long transcript is stored in pieces first, each idempotent.
 
 mod fellows;
+mod fresh;
 mod identity;
 mod intake;
 mod keeping;
@@ -37,6 +38,7 @@ use crate::project::Resolved;
 use crate::work::safe;
 use crate::{Engine, EngineError, Problem, encoded};
 pub(crate) use fellows::facts_saying;
+use fresh::Fresh;
 pub(crate) use identity::{
     called, former_ids, given_name, is_learned_in, is_of_harness, is_work_in, is_work_of, marked, names_of,
     own_name,
@@ -110,7 +112,7 @@ pub struct CommitRequest {
 pub struct EventCounts {
     /// Stored.
     pub new: u64,
-    /// Known already, in this session or another of the project.
+    /// Known already: in this session, and those of a session file in another of the project too.
     pub known: u64,
     /// Left out: nothing but injected text, or damaged.
     pub skipped: u64,
@@ -197,13 +199,13 @@ impl Engine {
             let mut session = work.session(snapshot, &request)?;
             let set = ChangeSet::new(owner.clone());
             let (set, began) = work.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
-            let (fresh, known) = work.fresh(snapshot, &intake.events)?;
+            let fresh = work.fresh(snapshot, &intake.events, intake.read)?;
             let set = work.with_events(snapshot, set, &mut session, &fresh, began)?;
-            if !fresh.is_empty() {
+            if !fresh.events.is_empty() {
                 // It goes on.
                 session.ended = None;
             }
-            let counts = EventCounts { new: fresh.len() as u64, known, skipped: intake.skipped };
+            let counts = fresh.counts(intake.skipped);
             Ok((set.put_session(session), counts))
         })?;
         Ok(AppendAnswer {
@@ -440,7 +442,7 @@ impl<'a> Work<'a> {
         snapshot: &Snapshot,
         set: ChangeSet,
         session: &mut Session,
-        fresh: &[Event],
+        fresh: &Fresh,
         began: u64,
     ) -> Result<ChangeSet, EngineError> {
         let key = session.key.clone();
@@ -455,53 +457,29 @@ impl<'a> Work<'a> {
             set = set.expect_seen(snapshot, Subject::Projects)?;
         }
         let first = session.event_count;
-        let times = || fresh.iter().filter_map(|event| event.at);
+        let events = &fresh.events;
+        let times = || events.iter().filter_map(|event| event.at);
         if first == 0 {
             session.started_at = times().min().unwrap_or(session.started_at);
         }
         let silent = if first == began { session.heard_at } else { session.last_event_at };
         session.last_event_at = session.last_event_at.max(times().max().unwrap_or(silent));
-        session.event_count += fresh.len() as u64;
-        session.rounds += rounds(session.mode, fresh, first > 0);
+        session.event_count += events.len() as u64;
+        session.rounds += rounds(session.mode, events, first > 0);
         if self.becomes_work(snapshot, session)? {
             // What was said while it was a discussion stays unread (S1.5), also in what is told of the session.
-            let rounds = session.rounds - rounds(session.mode, fresh, first > 0);
+            let rounds = session.rounds - rounds(session.mode, events, first > 0);
             for ledger in Who::LEDGERS.into_iter().chain([NOBODY]) {
                 set = checkpointed(set, &key, ledger, first, rounds)?;
             }
         }
-        if fresh.is_empty() {
-            return Ok(set);
-        }
-        Ok(set.append_events(key, self.place.id().cloned(), first, fresh.to_vec()))
+        Ok(fresh.appended(set, &key, self.place.id(), first))
     }
 
     /// Whether a session that nobody learned from so far is one that is learned from.
     fn becomes_work(&self, snapshot: &Snapshot, session: &Session) -> Result<bool, EngineError> {
         let before = snapshot.session(self.owner, &session.key)?;
         Ok(session.kind.is_learned_from() && before.is_some_and(|before| !before.kind.is_learned_from()))
-    }
-
-    /// The events no session of the project has brought before, each once.
-    fn fresh(&self, snapshot: &Snapshot, events: &[Event]) -> Result<(Vec<Event>, u64), EngineError> {
-        let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
-        let mut known = snapshot.known_events(self.owner, self.place.id(), &prints)?;
-        let former = self.place.project.iter().flat_map(|project| &project.aliases);
-        for id in former.filter_map(|alias| alias.strip_prefix("was:")) {
-            let before = snapshot.known_events(self.owner, Some(&id.into()), &prints)?;
-            for (known, before) in known.iter_mut().zip(before) {
-                *known = known.take().or(before);
-            }
-        }
-        let mut seen = std::collections::HashSet::new();
-        let mut fresh = Vec::new();
-        for ((event, print), known) in events.iter().zip(prints).zip(known) {
-            if known.is_none() && seen.insert(print) {
-                fresh.push(event.clone());
-            }
-        }
-        let known = (events.len() - fresh.len()) as u64;
-        Ok((fresh, known))
     }
 
     /// The whole commit on one snapshot, and its answer but for the number that it gets.
@@ -520,7 +498,7 @@ impl<'a> Work<'a> {
         let set = ChangeSet::new(self.owner.clone());
         let (set, began) = self.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
         let first = session.event_count;
-        let (fresh, known) = self.fresh(snapshot, &intake.events)?;
+        let fresh = self.fresh(snapshot, &intake.events, intake.read)?;
         let mut set = self.with_events(snapshot, set, &mut session, &fresh, began)?;
         let (agent, name) = (&request.agent.id, Some(request.session.as_str()));
         if let Some(work) = snapshot.work(self.owner, agent, self.place.id(), name)? {
@@ -528,16 +506,16 @@ impl<'a> Work<'a> {
             session.started_at = session.started_at.min(work.started_at);
         }
         let events = EventCounts {
-            new: stored.new + fresh.len() as u64,
-            known: stored.known + known,
+            new: stored.new + fresh.events.len() as u64,
+            known: stored.known + fresh.known,
             skipped: stored.skipped + intake.skipped,
         };
         session.turns += 1;
         session.ended = (request.end != SessionEnd::Turn).then_some(request.end);
-        let summary = self.summarise(snapshot, &session, began..first, &fresh, intake)?;
+        let summary = self.summarise(snapshot, &session, began..first, &fresh.events, intake)?;
         session.summary = Some(summary.clone());
         let (facts, extraction);
-        (set, facts, extraction) = self.taught(snapshot, set, &session, &fresh, first, tail)?;
+        (set, facts, extraction) = self.taught(snapshot, set, &session, &fresh.events, first, tail)?;
         let answer = CommitAnswer {
             session: request.session.clone(),
             project: self.place.id().map(ToString::to_string),

@@ -8,6 +8,7 @@ use doze_store::{SessionCursor, SessionFilter, Snapshot};
 use doze_transcript::{Limits, Report, read};
 use jiff::Timestamp;
 
+use super::meant::SessionName;
 use super::tasks::session_of_task;
 use crate::Resolved;
 use crate::files::open_regular;
@@ -149,22 +150,9 @@ impl Engine {
         Ok(doze_store::Page { items, next })
     }
 
-    /// A session by its id or by a beginning of it that fits no other one; the newest where several harnesses used the
-    /// same id and none is named.
-    pub fn session(
-        &self,
-        owner: &OwnerId,
-        session: &str,
-        harness: Option<&str>,
-    ) -> Result<Session, EngineError> {
-        let snapshot = self.store().snapshot()?;
-        let name = whole_name(&snapshot, owner, session)?;
-        let named = snapshot.sessions_named(owner, &name)?;
-        named
-            .into_iter()
-            .filter(|session| harness.is_none_or(|harness| session.key.harness == harness))
-            .max_by_key(|session| session.last_event_at)
-            .ok_or_else(|| unknown(session))
+    /// The one session that is meant. Several of one name are an error that lists them.
+    pub fn session(&self, owner: &OwnerId, named: impl Into<SessionName>) -> Result<Session, EngineError> {
+        self.meant(&self.store().snapshot()?, owner, &named.into(), "doze digest")
     }
 }
 

@@ -221,18 +221,18 @@ impl Pieces<'_> {
     fn store(&mut self, events: &[Event]) -> Result<(), EngineError> {
         let (place, request) = (self.place, self.request);
         let work = Work::new(self.engine, self.owner, place, request, super::Run::Past);
-        let (_, (fresh, known, first)) = work.retry(|snapshot| {
+        let (_, (fresh, first)) = work.retry(|snapshot| {
             let mut session = work.session(snapshot, self.request)?;
             let first = session.event_count;
-            let (fresh, known) = work.fresh(snapshot, events)?;
+            let fresh = work.fresh(snapshot, events, events.len())?;
             let set = ChangeSet::new(self.owner.clone());
             let set = work.with_events(snapshot, set, &mut session, &fresh, 0)?;
-            Ok((set.put_session(session), (fresh, known, first)))
+            Ok((set.put_session(session), (fresh, first)))
         })?;
-        self.counts.new += fresh.len() as u64;
-        self.counts.known += known;
+        self.counts.new += fresh.events.len() as u64;
+        self.counts.known += fresh.known;
         let room = MAX_FACTS.saturating_sub(self.facts.len());
-        self.facts.extend(dated_facts(&fresh, first, self.engine.now()).take(room));
+        self.facts.extend(dated_facts(&fresh.events, first, self.engine.now()).take(room));
         Ok(())
     }
 }

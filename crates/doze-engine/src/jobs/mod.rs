@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::asking::Who;
 use crate::clock::day_of;
+use crate::commit::SessionName;
 use crate::commit::{is_of_harness, names_of};
 use crate::{Engine, EngineError, encoded, lock};
 use outcome::{Outcome, Part};
@@ -136,8 +137,7 @@ impl Engine {
     pub fn extract_again(
         &self,
         owner: &OwnerId,
-        session: &str,
-        harness: Option<&str>,
+        named: impl Into<SessionName>,
     ) -> Result<Queued, EngineError> {
         if !self.is_extracting() {
             return Err(match self.is_memory_on() {
@@ -149,7 +149,7 @@ impl Engine {
                 }
             });
         }
-        let session = self.session(owner, session, harness)?;
+        let session = self.meant(&self.store().snapshot()?, owner, &named.into(), "doze extract")?;
         let extraction = self.decide("the session keeps changing", |snapshot| {
             self.queued(snapshot, ChangeSet::new(owner.clone()), &session, SessionEnd::Session)
         })?;

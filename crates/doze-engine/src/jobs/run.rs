@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::outcome::{FAILED, Outcome, Part};
 use super::{Ticket, job, never_read};
 use crate::asking::{Asked, Unanswered};
+use crate::commit::SessionName;
 use crate::dream::followed;
 use crate::history::EVENTS_READ;
 use crate::{Engine, EngineError, lock};
@@ -304,14 +305,9 @@ impl Engine {
     }
 
     /// The digest somebody would be given of a whole session (S1.9–S1.12); empty when there is nothing to distill.
-    pub fn digest(
-        &self,
-        owner: &OwnerId,
-        session: &str,
-        harness: Option<&str>,
-    ) -> Result<String, EngineError> {
-        let session = self.session(owner, session, harness)?;
+    pub fn digest(&self, owner: &OwnerId, named: impl Into<SessionName>) -> Result<String, EngineError> {
         let snapshot = self.store().snapshot()?;
+        let session = self.meant(&snapshot, owner, &named.into(), "doze digest")?;
         let unread = self.checkpoint(&snapshot, owner, &session.key, crate::dream::NOBODY)?.ordinal;
         let events = self.events_of_run(&snapshot, owner, &session, unread)?;
         let own = own(&events, &|hash, voice| {

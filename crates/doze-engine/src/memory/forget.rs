@@ -159,7 +159,7 @@ impl Engine {
         let (sessions, gone, forgotten) =
             self.decide(&format!("session {} keeps changing", named.session), |snapshot| {
                 seen = snapshot.seq()?;
-                let session = self.meant(snapshot, owner, named)?;
+                let session = self.meant(snapshot, owner, named, "doze forget --session")?;
                 let mut all = tasks_of(snapshot, &session)?;
                 all.push(session.clone());
                 let mut set = ChangeSet::new(owner.clone());

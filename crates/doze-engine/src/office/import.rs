@@ -362,7 +362,7 @@ impl Import<'_> {
         for file in files {
             let Some(agent) = self.agent(file) else { continue };
             self.sessions_of(states, file, &agent, &mut found)?;
-            self.beside(file, &["latest", "history", "agentId"], agent.id.as_str())?;
+            self.beside(file, &["latest", "history"], agent.id.as_str())?;
         }
         for sessions in found.chunks(SESSIONS_AT_ONCE) {
             self.keep_sessions(sessions)?;

@@ -81,7 +81,7 @@ fn a_commit_outside_a_bound_is_refused_whole() {
         assert_eq!(error.problem, Problem::Invalid, "{field}");
         assert!(error.message.starts_with(field), "{field}: {}", error.message);
     }
-    assert!(kit.engine.session(&kit.owner, "s", None).is_err(), "nothing of it was kept");
+    assert!(kit.engine.session(&kit.owner, "s").is_err(), "nothing of it was kept");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_commit_is_understood_and_the_same_one_again_changes_nothing() {
     let replayed = kit.commit(request);
     assert_eq!(replayed.events, EventCounts { new: 0, known: 2, skipped: 0 });
     assert_eq!(replayed.facts, FactCounts::default(), "replayed events teach nothing");
-    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, 2);
+    assert_eq!(kit.engine.session(&kit.owner, "s").unwrap().event_count, 2);
 }
 
 #[test]
@@ -58,19 +58,6 @@ fn a_commit_that_names_its_project_belongs_to_it_wherever_it_ran() {
 
     kit.engine.ignore_project(&kit.owner, "shop", true).unwrap();
     assert!(kit.commit(named("later", "shop")).extraction.contains("ignored"));
-}
-
-#[test]
-fn a_fork_of_a_session_teaches_nothing_again() {
-    let kit = Kit::new();
-    let cwd = kit.project("shop");
-    let events =
-        vec![prompt(1, "Remember: migrations run before the seed script."), answer(2, "Understood.")];
-    assert_eq!(kit.commit(turn("s", "a", &cwd, events.clone())).facts.added, 1);
-    let fork = kit.commit(turn("fork", "a", &cwd, events.clone()));
-    assert_eq!((fork.events.known, fork.facts), (2, FactCounts::default()));
-    let elsewhere = kit.commit(turn("s2", "a", &kit.project("web"), events));
-    assert_eq!((elsewhere.events.new, elsewhere.facts.added), (2, 1), "another project knows nothing of it");
 }
 
 #[test]
@@ -275,7 +262,7 @@ fn a_transcript_is_read_as_far_as_it_has_grown() {
         EventCounts { new: 1, known: 0, skipped: 0 },
         "a cut line waits"
     );
-    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, 3);
+    assert_eq!(kit.engine.session(&kit.owner, "s").unwrap().event_count, 3);
 }
 
 #[test]

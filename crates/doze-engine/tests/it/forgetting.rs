@@ -103,6 +103,7 @@ fn of_sessions_with_one_name_only_the_one_that_is_meant_goes() {
         agent: agent.map(Into::into),
         harness: harness.map(str::to_owned),
         project: project.map(str::to_owned),
+        cwd: None,
     };
     let of_alex = forget_session(&kit, by(Some("alex"), None, None)).unwrap_err();
     let (_, place) = of_alex.hint.split_once(" --in-project ").unwrap();
@@ -235,7 +236,7 @@ fn what_was_forgotten_stands_in_no_summary_task_message_or_work_state_and_the_re
         kit.engine.recover(&kit.owner, &request).unwrap()
     };
     let sessions: Vec<_> =
-        ["a", "b"].into_iter().map(|name| kit.engine.session(&kit.owner, name, None).unwrap()).collect();
+        ["a", "b"].into_iter().map(|name| kit.engine.session(&kit.owner, name).unwrap()).collect();
     let tasks = kit.engine.tasks(&kit.owner, &reader(&cwd, "x")).unwrap();
     let left = format!("{sessions:?} {tasks:?} {:?} {:?}", told("a", "l1"), told("b", "l2"));
     assert!(!left.contains("bluebird"), "{left}");
@@ -255,7 +256,7 @@ fn what_was_forgotten_stands_in_no_summary_task_message_or_work_state_and_the_re
     assert_eq!((history(&kit, &cwd, "bluebird"), history(&kit, &cwd, "form") > 0), (0, true));
     // The next commit of the session tells of it anew, from what is left.
     kit.commit(turn("a", "l1", &cwd, vec![answer(9, "SUMMARY: went on with the pages")]));
-    assert!(!format!("{:?}", kit.engine.session(&kit.owner, "a", None).unwrap()).contains("bluebird"));
+    assert!(!format!("{:?}", kit.engine.session(&kit.owner, "a").unwrap()).contains("bluebird"));
 }
 
 #[test]
@@ -371,7 +372,8 @@ fn a_session_of_no_project_and_one_of_an_odd_name_are_told_by_the_hint() {
     let command = |named: SessionName| forget_session(&kit, named).unwrap_err().hint;
     run("both-1", agent("alex"), &home);
     run("both-1", agent("alex"), &shop);
-    assert_eq!(kit.engine.session(&kit.owner, "both-1", None).unwrap().project, None);
+    let hint = kit.engine.session(&kit.owner, "both-1").unwrap_err().hint;
+    assert!(hint.ends_with("doze digest both-1 --in-project ''"), "{hint}");
     let hint = command("both-1".into());
     assert!(hint.ends_with("doze forget --session both-1 --in-project ''"), "{hint}");
     let outside = SessionName { project: Some(String::new()), ..SessionName::from("both-1") };
@@ -392,4 +394,6 @@ fn a_session_of_no_project_and_one_of_an_odd_name_are_told_by_the_hint() {
     let hint = command("--all".into());
     assert!(hint.contains("doze forget --session=--all --harness "), "{hint}");
     assert!(hint.ends_with("''") || hint.ends_with("codex"), "{hint}");
+    let hint = kit.engine.digest(&kit.owner, "--all").unwrap_err().hint;
+    assert!(hint.contains("doze digest --harness ") && hint.ends_with(" -- --all"), "{hint}");
 }

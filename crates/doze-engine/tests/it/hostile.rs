@@ -180,7 +180,7 @@ fn what_is_kept_under_a_stand_in_is_found_by_the_name_it_stands_for() {
     }
     let list = SessionListRequest { reader: reader.clone(), limit: 10, ..Default::default() };
     let listed = kit.engine.sessions(&kit.owner, &list).unwrap().items;
-    assert_eq!(listed, [kit.engine.session(&kit.owner, &session, None).unwrap()]);
+    assert_eq!(listed, [kit.engine.session(&kit.owner, &session).unwrap()]);
     let roster = kit.engine.roster(&kit.owner, &reader, &[by.as_str().into()]).unwrap().told.text;
     assert!(roster.contains("all of the ibis") && !roster.contains(&secret), "{roster}");
     assert!(
@@ -215,7 +215,7 @@ fn what_is_kept_under_a_stand_in_is_found_by_the_name_it_stands_for() {
     let forget = Forget::Session { session: session.as_str().into(), memories: true };
     let forgotten = kit.engine.forget(&kit.owner, &forget, true).unwrap();
     assert_eq!((forgotten.sessions, forgotten.memories), (1, 1));
-    assert!(kit.engine.session(&kit.owner, &session, None).is_err());
+    assert!(kit.engine.session(&kit.owner, &session).is_err());
 }
 
 #[test]
@@ -226,14 +226,14 @@ fn an_event_from_the_future_is_not_believed() {
     late.at = Some("2036-03-01T12:00:00Z".parse().unwrap());
     kit.commit(turn("s", "a", &cwd, vec![late]));
     let now = NOW.parse().unwrap();
-    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().last_event_at, now);
+    assert_eq!(kit.engine.session(&kit.owner, "s").unwrap().last_event_at, now);
     let found = kit
         .engine
         .memories(&kit.owner, &doze_engine::ListRequest { limit: 9, ..Default::default() })
         .unwrap();
     assert_eq!(found.items.iter().map(|memory| memory.created_at).collect::<Vec<_>>(), [now]);
     kit.commit(turn("s", "a", &cwd, vec![prompt(2, "and now?")]));
-    assert!(kit.engine.session(&kit.owner, "s", None).unwrap().last_event_at <= now);
+    assert!(kit.engine.session(&kit.owner, "s").unwrap().last_event_at <= now);
 }
 
 /// A request with one name in all its places.
@@ -337,7 +337,7 @@ fn names_that_cannot_be_names_are_refused_and_odd_ones_harm_nothing() {
             let is_bad = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}');
             assert!(!text.contains(is_bad), "{name}: {text:?}");
         }
-        let session = kit.engine.session(&kit.owner, name, None).unwrap();
+        let session = kit.engine.session(&kit.owner, name).unwrap();
         assert_eq!(session.agent.id.as_str(), name);
         assert_eq!(std::fs::read_dir(kit.path("")).unwrap().count(), outside, "{name} became a file");
     }

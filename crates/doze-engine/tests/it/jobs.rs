@@ -7,7 +7,7 @@ use doze_core::model::{
 };
 use doze_engine::{
     CommitRequest, DreamRequest, Extractors, Forget, ImportRequest, ListRequest, MemoryRequest, NextJob,
-    Problem, StatusFilter, Who, WorkRequest,
+    Problem, SessionName, StatusFilter, Who, WorkRequest,
 };
 use jiff::SignedDuration;
 
@@ -44,7 +44,7 @@ impl Kit {
     }
 
     pub(crate) fn state(&self, session: &str) -> (String, String) {
-        let session = self.engine.session(&self.owner, session, None).unwrap();
+        let session = self.engine.session(&self.owner, session).unwrap();
         let extraction = self.engine.extractions_of(&self.owner, &[session]).unwrap().remove(0);
         (extraction.state, extraction.reason)
     }
@@ -97,7 +97,7 @@ fn a_run_is_read_when_it_ends_and_only_once() {
     );
     assert_eq!((memory.confidence, memory.files), (0.7, vec!["src/pool.ts".to_owned()]));
     assert!(!memory.source.events.is_empty() && memory.source.session.as_deref() == Some("s"));
-    let summary = kit.engine.session(&kit.owner, "s", None).unwrap().summary.unwrap();
+    let summary = kit.engine.session(&kit.owner, "s").unwrap().summary.unwrap();
     assert_eq!((summary.request.as_str(), summary.outcome.as_str()), ("Fix the pool", "green"));
     assert!(kit.brief(&cwd, "claude-code").contains("Left open last time: bump vitest"));
 
@@ -273,7 +273,7 @@ fn a_discussion_and_an_ignored_project_are_never_read_whoever_asks() {
     kit.jobs_by(kit.replies(NOTHING));
     let kind = Some(SessionKind::Discussion);
     kit.commit(CommitRequest { kind, ..run("talk", &cwd, 1) });
-    let answer = kit.engine.extract_again(&kit.owner, "talk", None).unwrap();
+    let answer = kit.engine.extract_again(&kit.owner, "talk").unwrap();
     assert_eq!(answer.extraction, "skipped: discussion sessions are not learned from");
     kit.commit(run("s", &cwd, 20));
     let ignored = |on| kit.engine.ignore_project(&kit.owner, &cwd, on).unwrap();
@@ -281,11 +281,11 @@ fn a_discussion_and_an_ignored_project_are_never_read_whoever_asks() {
     assert_eq!((kit.run_jobs(), kit.asked().as_str()), (1, ""));
     assert_eq!(kit.state("s"), ("skipped".into(), "the project is ignored".into()));
     assert_eq!(
-        kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction,
+        kit.engine.extract_again(&kit.owner, "s").unwrap().extraction,
         "skipped: the project is ignored"
     );
     ignored(false);
-    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction, "queued");
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s").unwrap().extraction, "queued");
 }
 
 /// A program that waits for a word through `go` before it replies, and says through `begun` that it runs.
@@ -406,9 +406,13 @@ fn a_job_and_a_dream_side_by_side_read_a_range_once() {
     });
     assert_eq!(kit.extracted().len(), 1);
     let again = CommitRequest { commit_id: Some("x".into()), ..run("s", &cwd, 900) };
-    let events = kit.engine.session(&kit.owner, "s", None).unwrap().event_count;
+    let count = || {
+        let own = SessionName { agent: Some("claude-code".into()), ..SessionName::from("s") };
+        kit.engine.session(&kit.owner, own).unwrap().event_count
+    };
+    let events = count();
     kit.commit(CommitRequest { events: Vec::new(), ..again });
-    assert_eq!(kit.engine.session(&kit.owner, "s", None).unwrap().event_count, events);
+    assert_eq!(count(), events);
     assert_eq!(kit.run_jobs(), 0, "the dream did not put the ledger back");
 }
 
@@ -424,9 +428,9 @@ fn a_failure_is_told_and_not_tried_again_unless_asked() {
     assert_eq!((kit.run_jobs(), kit.engine.queue(&kit.owner).unwrap().failed), (0, 1));
 
     kit.jobs_by(kit.replies(&reply(&[memory("", "Use the forks pool", "Threads hang on sqlite.")])));
-    assert_eq!(kit.engine.extract_again(&kit.owner, "s", None).unwrap().extraction, "queued");
+    assert_eq!(kit.engine.extract_again(&kit.owner, "s").unwrap().extraction, "queued");
     assert_eq!((kit.run_jobs(), kit.state("s").0.as_str(), kit.extracted().len()), (1, "done", 1));
-    let unknown = kit.engine.extract_again(&kit.owner, "nobody", None).unwrap_err();
+    let unknown = kit.engine.extract_again(&kit.owner, "nobody").unwrap_err();
     assert_eq!(unknown.problem, Problem::NotFound);
 }
 
@@ -673,10 +677,10 @@ fn a_digest_is_shown_without_being_asked_for() {
     let kit = Kit::new();
     let cwd = kit.project("shop");
     kit.commit(run("s", &cwd, 1));
-    let digest = kit.engine.digest(&kit.owner, "s", None).unwrap();
+    let digest = kit.engine.digest(&kit.owner, "s").unwrap();
     assert!(
         digest.starts_with("## User asked\nThe suite hangs") && digest.ends_with("bump vitest."),
         "{digest}"
     );
-    assert!(kit.engine.digest(&kit.owner, "nobody", None).is_err());
+    assert!(kit.engine.digest(&kit.owner, "nobody").is_err());
 }

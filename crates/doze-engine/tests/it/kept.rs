@@ -123,7 +123,7 @@ fn the_same_commit_from_many_at_once_counts_once() {
             scope.spawn(|| kit.commit(request()));
         }
     });
-    let session = kit.engine.session(&kit.owner, "s", None).unwrap();
+    let session = kit.engine.session(&kit.owner, "s").unwrap();
     assert_eq!(session.turns, 1);
     assert_eq!(session.summary.unwrap().tokens, Tokens { input: 100, output: 10 });
 }
@@ -169,7 +169,7 @@ fn what_was_said_while_paused_does_not_come_in_afterwards() {
         kit.pass(SignedDuration::from_mins(1));
         add("u3", "Now the seed script");
         assert_eq!(stop().events.new, 1, "told meanwhile: {is_told_meanwhile}");
-        let session = kit.engine.session(&kit.owner, "s", None).unwrap();
+        let session = kit.engine.session(&kit.owner, "s").unwrap();
         assert_eq!(session.event_count, 2);
     }
 }
@@ -223,7 +223,7 @@ fn a_forgotten_session_does_not_come_back_with_its_file() {
     assert_eq!(commit("s"), 0);
     let import = ImportRequest { path: path.to_string_lossy().into_owned(), ..Default::default() };
     kit.engine.import(&kit.owner, &import).unwrap();
-    assert!(kit.engine.session(&kit.owner, "s", None).map_or(0, |session| session.event_count) == 0);
+    assert!(kit.engine.session(&kit.owner, "s").map_or(0, |session| session.event_count) == 0);
     add("u2", "Now the seed script");
     assert_eq!(commit("s"), 1, "what comes later is kept");
 }

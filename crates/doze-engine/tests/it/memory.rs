@@ -216,7 +216,7 @@ fn forgetting_a_session_keeps_what_was_learned_unless_asked() {
     let second = kit.engine.forget(&kit.owner, &forget("s2", true), true).unwrap();
     assert_eq!((second.sessions, second.memories), (1, 1));
     assert!(!kit.brief(&cwd, "a").contains("QUARTZ_PORT"));
-    assert_eq!(kit.engine.session(&kit.owner, "s1", None).unwrap_err().problem, Problem::NotFound);
+    assert_eq!(kit.engine.session(&kit.owner, "s1").unwrap_err().problem, Problem::NotFound);
 }
 
 #[test]

@@ -63,7 +63,10 @@ fn a_week() -> Vec<(&'static str, Value)> {
     let newest = summary("2026-03-17T14:30:00.123Z", "Redesigned the pagination bar");
     let older = summary("2026-03-16T09:00:00Z", "优化翻页按钮");
     vec![
-        ("sessions/alex-2.json", json!({"latest": newest, "history": [newest, older], "schema": 2})),
+        (
+            "sessions/alex-2.json",
+            json!({"latest": newest, "history": [newest, older], "agentId": "alex-2", "schema": 2}),
+        ),
         ("sessions/claude%2Fmain.json", json!({"latest": older, "history": [older]})),
         (
             "agents/alex-2.json",

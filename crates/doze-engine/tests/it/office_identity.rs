@@ -126,7 +126,7 @@ fn a_harness_keeps_its_session_wherever_it_moves_and_whichever_helper_speaks() {
     for (n, (by, cwd)) in [("test", &shop), ("test/Explore", &shop), ("test", &web)].into_iter().enumerate() {
         kit.commit(turn("3f1c", by, cwd, vec![answer(n as i64, &format!("word {n}"))]));
     }
-    assert_eq!(kit.engine.session(&kit.owner, "3f1c", None).unwrap().event_count, 3);
+    assert_eq!(kit.engine.session(&kit.owner, "3f1c").unwrap().event_count, 3);
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn a_commit_that_differs_in_anything_is_kept_and_a_retry_changes_nothing_but_end
     for request in &commits {
         assert!(!kit.commit(request.clone()).is_repeat, "{request:?}");
     }
-    let turns = kit.engine.session(&kit.owner, "s", None).unwrap().turns;
+    let turns = kit.engine.session(&kit.owner, "s").unwrap().turns;
     for request in &commits {
         assert!(kit.commit(request.clone()).is_repeat, "{request:?}");
     }
-    let session = kit.engine.session(&kit.owner, "s", None).unwrap();
+    let session = kit.engine.session(&kit.owner, "s").unwrap();
     assert_eq!((session.turns, turns, session.summary.unwrap().tokens.input), (6, 6, 0));
     assert_eq!(
-        kit.engine.session(&kit.owner, "s~task-3", None).unwrap().summary.unwrap().tokens.input,
+        kit.engine.session(&kit.owner, "s~task-3").unwrap().summary.unwrap().tokens.input,
         10,
         "they were those of the task before"
     );
@@ -199,7 +199,7 @@ fn each_task_of_a_session_has_a_summary_of_its_own() {
     let text = told(&kit, &cwd, "alex", None);
     assert!(text.contains("one once more") && !text.contains("task two"), "{text}");
     // It is one session still: by a beginning of its name, and when it is forgotten.
-    assert_eq!(kit.engine.session(&kit.owner, "main-s", None).unwrap().turns, 5);
+    assert_eq!(kit.engine.session(&kit.owner, "main-s").unwrap().turns, 5);
     let forget = Forget::Session { session: "main-session".into(), memories: false };
     assert_eq!(kit.engine.forget(&kit.owner, &forget, true).unwrap().sessions, 1);
     assert!(did(&kit, &cwd, "alex").is_empty());
@@ -278,7 +278,7 @@ fn a_run_that_quits_is_interrupted_until_it_goes_on() {
         let mut request = printed("s", "alex", &cwd, text);
         request.end = end;
         kit.commit(request);
-        kit.engine.session(&kit.owner, "s", None).unwrap().outcome
+        kit.engine.session(&kit.owner, "s").unwrap().outcome
     };
     assert_eq!(commit(SessionEnd::Quit, "partial work on the login page"), Outcome::Interrupted);
     let roster = || kit.engine.roster(&kit.owner, &reader(&cwd, "x"), &[]).unwrap().told.text;

@@ -116,7 +116,7 @@ fn projects_are_named_merged_split_and_forgotten() {
 
     kit.engine.forget(&kit.owner, &Forget::Project("web".to_owned()), true).unwrap();
     assert!(kit.brief(&web, "a").is_empty());
-    assert_eq!(kit.engine.session(&kit.owner, "s2", None).unwrap_err().problem, Problem::NotFound);
+    assert_eq!(kit.engine.session(&kit.owner, "s2").unwrap_err().problem, Problem::NotFound);
     assert!(kit.brief(&shop, "a").contains("gRPC"));
 }
 

@@ -39,7 +39,7 @@ fn a_forget_takes_back_no_event_that_was_committed_meanwhile() {
     kit.engine.forget(&kit.owner, &Forget::Memory(id), true).unwrap();
     assert!(meddler.is_done());
     kit.commit(turn("s", "a", &cwd, vec![answer(3, "The heron queue is set up.")]));
-    let session = kit.engine.session(&kit.owner, "s", None).unwrap();
+    let session = kit.engine.session(&kit.owner, "s").unwrap();
     assert_eq!(session.event_count, 3);
     for word in ["osprey", "heron"] {
         let request = doze_engine::SearchRequest {
@@ -189,7 +189,7 @@ fn a_merge_takes_tasks_works_and_aliases_along() {
     assert_eq!(tasks, wanted);
     let works = kit.engine.works(&kit.owner, &reader(&shop, "a")).unwrap();
     assert_eq!(works.iter().map(|work| work.session.as_deref()).collect::<Vec<_>>(), [Some("s2")]);
-    assert_eq!(kit.engine.session(&kit.owner, "s2", None).unwrap().project, Some(merged.id));
+    assert_eq!(kit.engine.session(&kit.owner, "s2").unwrap().project, Some(merged.id));
 }
 
 #[test]

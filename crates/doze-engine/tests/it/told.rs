@@ -26,7 +26,7 @@ fn a_run_counts_as_failed_while_that_is_what_became_of_it_today() {
     }
     kit.run_jobs();
     for _ in 0..2 {
-        kit.engine.extract_again(&kit.owner, "one", None).unwrap();
+        kit.engine.extract_again(&kit.owner, "one").unwrap();
         assert_eq!(failed(&kit), 1, "what waits again has not failed");
         kit.run_jobs();
         assert_eq!(failed(&kit), 2, "runs are counted, not attempts");
@@ -40,7 +40,7 @@ fn a_run_counts_as_failed_while_that_is_what_became_of_it_today() {
     assert!(kit.engine.sessions(&kit.owner, &rest).unwrap().next.is_none());
 
     kit.jobs_by(kit.replies(NOTHING));
-    kit.engine.extract_again(&kit.owner, "one", None).unwrap();
+    kit.engine.extract_again(&kit.owner, "one").unwrap();
     kit.run_jobs();
     let all = SessionListRequest { failed: true, limit: 10, ..Default::default() };
     assert_eq!((failed(&kit), names(&kit, &all)), (1, vec!["two".to_owned()]));
@@ -74,12 +74,12 @@ fn what_failed_costs_what_it_was_asked_and_ends_the_day_as_well() {
         with_limit(tokens(&kit));
         let status = kit.engine.extraction(&kit.owner).unwrap();
         assert!(status.spent_until.is_some_and(|until| until > kit.engine_time()), "{status:?}");
-        let again = kit.engine.extract_again(&kit.owner, "two", None).unwrap();
+        let again = kit.engine.extract_again(&kit.owner, "two").unwrap();
         assert_eq!((again.extraction.as_str(), again.spent_until), ("queued", status.spent_until));
         // Rules cost nothing, so that nothing is spent.
         kit.switches(|switches| switches.extractors.jobs = Who::Rules);
         assert_eq!(kit.engine.extraction(&kit.owner).unwrap().spent_until, None);
-        assert_eq!(kit.engine.extract_again(&kit.owner, "one", None).unwrap().spent_until, None);
+        assert_eq!(kit.engine.extract_again(&kit.owner, "one").unwrap().spent_until, None);
     }
     // A dream counts likewise, and a program that does not start costs nothing.
     for (command, is_spent) in [("exit 3", true), ("", false)] {
@@ -110,7 +110,7 @@ fn a_session_goes_by_six_characters_of_its_beginning_that_fit_no_other_one() {
     for (session, id) in [("0f2c6a1e-one", 1), ("0f2c6a1f-two", 2), ("0f2c6a1f-two-more", 3), ("s-8", 4)] {
         kit.commit(turn(session, "a", &cwd, vec![prompt(id, &format!("Please do {session}"))]));
     }
-    let named = |given: &str| kit.engine.session(&kit.owner, given, None).map(|session| session.key.session);
+    let named = |given: &str| kit.engine.session(&kit.owner, given).map(|session| session.key.session);
     for (given, whole) in [
         ("0f2c6a1e", "0f2c6a1e-one"),
         ("0f2c6a1f-two", "0f2c6a1f-two"),
@@ -136,7 +136,7 @@ fn a_session_goes_by_six_characters_of_its_beginning_that_fit_no_other_one() {
     assert_eq!(forget("0f2c6a1f").unwrap_err().problem, Problem::Invalid);
     assert_eq!(forget("0f2c6a1e").unwrap(), 1);
     assert_eq!(named("0f2c6a1f-two").unwrap(), "0f2c6a1f-two");
-    assert!(kit.engine.digest(&kit.owner, "0f2c6a1f-two-m", None).unwrap().contains("Please do"));
+    assert!(kit.engine.digest(&kit.owner, "0f2c6a1f-two-m").unwrap().contains("Please do"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::envelope::{unseal_json, unseal_record};
 use crate::error::ReadError;
 use crate::stored::{
     AGENT_FACETS, AGENT_IN_PROJECT_FACETS, StoredEvent, StoredPlace, agent_facet, agent_in_project_facet,
-    countdown, counted, project_facet,
+    countdown, counted, known_in_session, project_facet,
 };
 use crate::tables::{EVENTS, FINGERPRINTS, SESSION_TIMES, SESSIONS};
 
@@ -286,11 +286,29 @@ impl Snapshot {
         project: Option<&ProjectId>,
         fingerprints: &[[u8; 16]],
     ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
-        let project = project.map_or("", ProjectId::as_str);
+        self.marked(owner, project.map_or("", ProjectId::as_str), fingerprints)
+    }
+
+    /// For each fingerprint where its event lies, if the session knows it as its own.
+    pub fn known_events_of(
+        &self,
+        owner: &OwnerId,
+        session: &SessionKey,
+        fingerprints: &[[u8; 16]],
+    ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
+        self.marked(owner, &known_in_session(session), fingerprints)
+    }
+
+    fn marked(
+        &self,
+        owner: &OwnerId,
+        known_in: &str,
+        fingerprints: &[[u8; 16]],
+    ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
         fingerprints
             .iter()
             .map(|fingerprint| {
-                let key = (owner.as_str(), project, fingerprint.as_slice());
+                let key = (owner.as_str(), known_in, fingerprint.as_slice());
                 let place =
                     self.decoded(FINGERPRINTS, key, format!("{key:?}"), unseal_json::<StoredPlace>)?;
                 Ok(place.map(StoredPlace::into_place))

@@ -1,6 +1,6 @@
 //! Events, each with the fingerprint it became known under.
 
-use doze_core::model::{Event, EventId, EventKind, Origin, ToolUse};
+use doze_core::model::{Event, EventId, EventKind, Origin, SessionKey, ToolUse};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +32,14 @@ record! {
     }
 }
 
-/// The name an event is known by in a project. It stays when the text is replaced, so that what was forgotten is
+/// The name an event is known by in a project or in its session. It stays when the text is replaced, so that what was forgotten is
 /// still recognised when it comes again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct EventMark {
     /// The fingerprint, in hex.
     #[serde(default)]
     pub(crate) mark: String,
-    /// The project in which it is known, empty for none.
+    /// The project in which it is known, empty for none; or the session, see [`known_in_session`].
     #[serde(default)]
     pub(crate) known_in: String,
 }
@@ -49,6 +49,11 @@ impl EventMark {
     pub(crate) fn bytes(&self) -> Option<[u8; 16]> {
         u128::from_str_radix(&self.mark, 16).ok().map(u128::to_be_bytes)
     }
+}
+
+/// What stands for a session where events are known: no project's id holds a NUL.
+pub(crate) fn known_in_session(session: &SessionKey) -> String {
+    format!("{}\0{}", session.session, session.harness)
 }
 
 /// An event with its mark, whose fields [`EventMark`] reads without the rest.

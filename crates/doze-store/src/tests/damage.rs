@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::records::{event, memory, project, session};
 use super::{in_memory, me};
 use crate::tables::{AUX, CHANGES, EVENTS, MEMORIES, SESSIONS, VECTORS};
-use crate::{Change, ChangeSet, Family, OpenError, Options, Store};
+use crate::{Change, ChangeSet, Family, KnownIn, OpenError, Options, Store};
 
 /// A store with some of everything, as bytes.
 fn filled() -> Vec<u8> {
@@ -28,7 +28,7 @@ fn filled() -> Vec<u8> {
             })
             .with(Change::AppendEvents {
                 session: key.clone(),
-                project: None,
+                known_in: KnownIn::Project(None),
                 first: index as u64,
                 events: vec![event(&format!("e{index}"), &body)],
             })

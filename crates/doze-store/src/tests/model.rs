@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::disk::Disk;
 use super::me;
 use super::records::{at, event, memory, session};
-use crate::{Change, ChangeSet, Family, Options, Store, Subject};
+use crate::{Change, ChangeSet, Family, KnownIn, Options, Store, Subject};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -109,7 +109,12 @@ impl Model {
                 for (ordinal, event) in (*first..).zip(&events) {
                     self.events.insert((key(*name), ordinal), event.clone());
                 }
-                Change::AppendEvents { session: key(*name), project: None, first: *first, events }
+                Change::AppendEvents {
+                    session: key(*name),
+                    known_in: KnownIn::Project(None),
+                    first: *first,
+                    events,
+                }
             }
             Move::PutAux(number, value) => {
                 self.aux.insert(format!("k{number}"), vec![*value]);

@@ -8,8 +8,8 @@ use doze_core::model::{AgentId, DreamId, MemoryId, ProjectId, Scope, SessionKey,
 use super::records::{at, event, memory, project, session, work};
 use super::{in_memory, me};
 use crate::{
-    ApplyError, Change, ChangeSet, Changed, CompactError, Family, OpenError, Options, SessionFilter, Store,
-    Subject, session_aux_key,
+    ApplyError, Change, ChangeSet, Changed, CompactError, Family, KnownIn, OpenError, Options, SessionFilter,
+    Store, Subject, session_aux_key,
 };
 
 fn set() -> ChangeSet {
@@ -66,7 +66,8 @@ fn changes_touch_the_subjects_they_belong_to() {
     let key = SessionKey::new("s", "codex");
     store.apply(set().put_session(session("s", 9))).unwrap();
     let events = vec![event("e", "hello")];
-    let append = Change::AppendEvents { session: key.clone(), project: None, first: 0, events };
+    let append =
+        Change::AppendEvents { session: key.clone(), known_in: KnownIn::Project(None), first: 0, events };
     let appended = store.apply(set().with(append)).unwrap().seq;
     assert_eq!(revision(&Subject::Session(key)), appended);
 
@@ -144,8 +145,12 @@ fn a_forgotten_session_leaves_nothing_but_its_tombstone() {
     let told = vec![event("e0", "zero"), event("e1", "one")];
     let marks: Vec<_> = told.iter().map(|event| event.fingerprint()).collect();
     let project = ProjectId::from("p");
-    let append =
-        Change::AppendEvents { session: key.clone(), project: Some(project.clone()), first: 0, events: told };
+    let append = Change::AppendEvents {
+        session: key.clone(),
+        known_in: KnownIn::Project(Some(project.clone())),
+        first: 0,
+        events: told,
+    };
     let mut change = set().put_session(session("s", 9)).put_session(session("s2", 9)).with(append);
     change = change.with(Change::PutWork(Box::new(work("codex", Some("p"), Some("s")))));
     change = change.with(Change::PutWork(Box::new(work("codex", Some("p"), Some("s2")))));
@@ -243,7 +248,7 @@ fn what_cannot_be_kept_is_refused_before_anything_is_written() {
         set().put_aux(Family::Other, "k".repeat(20_000), "x"),
         set().with(Change::AppendEvents {
             session: SessionKey::new("s", ""),
-            project: None,
+            known_in: KnownIn::Project(None),
             first: u64::MAX,
             events: vec![event("e", "x")],
         }),

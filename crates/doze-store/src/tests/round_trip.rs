@@ -8,7 +8,7 @@ use super::records::{any_dream, any_event, any_memory, any_project, any_session,
 use super::{in_memory, me};
 use crate::envelope::{Damage, seal, unseal_record};
 use crate::stored::Keep;
-use crate::{Change, ChangeSet, Options, Store};
+use crate::{Change, ChangeSet, KnownIn, Options, Store};
 
 fn written(change: Change) -> Store {
     let (disk, store) = in_memory();
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn events(session in any_session(), events in proptest::collection::vec(any_event(), 1..4), first in 0..99u64) {
         let change = Change::AppendEvents {
-            session: session.key.clone(), project: session.project, first, events: events.clone(),
+            session: session.key.clone(), known_in: KnownIn::Project(session.project), first, events: events.clone(),
         };
         let read = written(change).snapshot().unwrap().events(&me(), &session.key, 0..u64::MAX).unwrap();
         prop_assert_eq!(read, (first..).zip(events).collect::<Vec<_>>());

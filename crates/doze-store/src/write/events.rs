@@ -12,7 +12,7 @@ impl Writing<'_, '_> {
     pub(super) fn put_events(
         &mut self,
         key: &SessionKey,
-        project: &str,
+        known_in: &str,
         first: u64,
         events: &[([u8; 16], Vec<u8>)],
     ) -> Result<(), StorageError> {
@@ -25,7 +25,7 @@ impl Writing<'_, '_> {
             }
             // The first one to bring an event keeps the mark: a fork or a resumed copy is the one that is known. Known
             // ones are rare here, so the mark is written first and put back, which spares a search for each new event.
-            let marked = (owner, project, fingerprint.as_slice());
+            let marked = (owner, known_in, fingerprint.as_slice());
             let place = StoredPlace(name.to_owned(), harness.to_owned(), ordinal);
             let place = seal_json(&place).map_err(no_json)?;
             let former =

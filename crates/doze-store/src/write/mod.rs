@@ -99,7 +99,7 @@ impl Writing<'_, '_> {
             Op::DeleteMemory { id } => self.delete_memory(id),
             Op::PutSession { key, facets, down, value } => self.put_session(key, facets, *down, value),
             Op::DeleteSession { key } => self.delete_session(key),
-            Op::PutEvents { key, project, first, events } => self.put_events(key, project, *first, events),
+            Op::PutEvents { key, known_in, first, events } => self.put_events(key, known_in, *first, events),
             Op::ReplaceEvent { key, ordinal, event } => self.replace_event(key, *ordinal, event),
             Op::PutWork { agent, project, session, value } => self.put_work(agent, project, session, value),
             Op::ClearWork { agent, project, session } => self.clear_work(agent, project, session),

@@ -31,9 +31,6 @@ impl Dispatch {
         if !matches!(params.face.as_str(), "" | "project") {
             return Err(WireError::invalid("face", "expected project"));
         }
-        if !params.cwd.starts_with('/') {
-            return Err(WireError::invalid("cwd", "expected the absolute path of the agent's folder"));
-        }
         let opening = Opening {
             cwd: params.cwd,
             harness: params.harness,

@@ -158,8 +158,8 @@ impl Dispatch {
             (Some(id), None, None, false) => Forget::Memory(self.memory_id(&id)?),
             (None, Some(session), None, false) => {
                 let agent = params.agent.map(Into::into);
-                let session =
-                    SessionName { session, harness: params.harness, agent, project: params.in_project };
+                let (harness, project) = (params.harness, params.in_project);
+                let session = SessionName { session, harness, agent, project, cwd: None };
                 Forget::Session { session, memories: params.memories }
             }
             (None, None, Some(project), false) => Forget::Project(project),

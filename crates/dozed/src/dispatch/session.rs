@@ -3,13 +3,13 @@
 use doze_core::model::{
     Event, EventId, EventKind, Mode, Origin, Outcome, SessionEnd, SessionKind, TaskRef, Tokens, ToolUse,
 };
-use doze_engine::{CommitRequest, Preview, SessionListRequest, TranscriptRef, Who};
+use doze_engine::{CommitRequest, Preview, SessionListRequest, SessionName, TranscriptRef, Who};
 use doze_protocol::session as wire_session;
 use doze_protocol::session::{
     AppendAnswer, AppendParams, CommitAnswer, CommitParams, DigestAnswer, DigestParams, ExtractAnswer,
     ExtractParams, GetParams, ListParams, PreviewAnswer, PreviewParams,
 };
-use doze_protocol::{List, WireError, parse_field, parse_params};
+use doze_protocol::{Agent, List, WireError, parse_field, parse_params};
 use serde_json::{Map, Value, json};
 
 use super::{Dispatch, answer, given, told, wire};
@@ -89,8 +89,8 @@ impl Dispatch {
 
     pub(super) fn session_get(&self, params: Value) -> Result<Value, WireError> {
         let params: GetParams = parse_params(params)?;
-        let session =
-            self.engine.session(&self.owner, &params.session, params.harness.as_deref()).map_err(told)?;
+        let named = meant(params.session, params.agent, params.harness, params.cwd, params.in_project);
+        let session = self.engine.session(&self.owner, named).map_err(told)?;
         let stand = self.engine.extractions_of(&self.owner, std::slice::from_ref(&session)).map_err(told)?;
         let extraction = stand.into_iter().next().map(wire::extraction).unwrap_or_default();
         answer(&wire::session(&session, extraction))
@@ -101,18 +101,17 @@ impl Dispatch {
         if let Some(Err(expected)) = params.extractor.as_deref().map(str::parse::<Who>) {
             return Err(WireError::invalid("extractor", expected));
         }
-        let text =
-            self.engine.digest(&self.owner, &params.session, params.harness.as_deref()).map_err(told)?;
+        let session = params.session.clone();
+        let named = meant(params.session, params.agent, params.harness, params.cwd, params.in_project);
+        let text = self.engine.digest(&self.owner, named).map_err(told)?;
         let tokens = doze_core::tokens::estimate(&text) as u64;
-        answer(&DigestAnswer { session: params.session, text, tokens })
+        answer(&DigestAnswer { session, text, tokens })
     }
 
     pub(super) fn session_extract(&self, params: Value) -> Result<Value, WireError> {
         let params: ExtractParams = parse_params(params)?;
-        let queued = self
-            .engine
-            .extract_again(&self.owner, &params.session, params.harness.as_deref())
-            .map_err(told)?;
+        let named = meant(params.session, params.agent, params.harness, params.cwd, params.in_project);
+        let queued = self.engine.extract_again(&self.owner, named).map_err(told)?;
         answer(&ExtractAnswer {
             session: queued.session,
             extraction: queued.extraction,
@@ -128,6 +127,17 @@ impl Dispatch {
         let events = preview.events.as_ref().map(|events| events.iter().map(wire::event).collect());
         answer(&PreviewAnswer { counts: counts(&preview), events })
     }
+}
+
+/// A session as the parameters of a call name it.
+fn meant(
+    session: String,
+    agent: Option<Agent>,
+    harness: Option<String>,
+    cwd: Option<String>,
+    project: Option<String>,
+) -> SessionName {
+    SessionName { session, harness, agent: agent.map(|agent| agent.id.into()), project, cwd }
 }
 
 fn event_counts(counts: doze_engine::EventCounts) -> wire_session::EventCounts {
