@@ -192,3 +192,38 @@ fn only_the_owner_reaches_the_socket() {
     assert_eq!(mode(&home.socket()), 0o600);
     assert_eq!(mode(home.socket().parent().unwrap()), 0o700);
 }
+
+/// The most memory a process has had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak(pid: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel tells it");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number of kB") * 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_no_method_reads_takes_no_more_room_than_its_line() {
+    let home = Home::new();
+    let daemon = home.start();
+    let before = peak(daemon.pid());
+    let small = r#"{"a":1},"#.repeat(1_000_000);
+    let objects = format!("[{}0]", &small[..small.len() - 8 * 10]);
+    let lines = [
+        format!(r#"{{"id":1,"method":"work.list","params":{{"cwd":"/a","x":{objects}}}}}"#),
+        format!(r#"{{"id":1,"method":"work.list","y":{objects},"params":{{"cwd":"/a"}}}}"#),
+        format!(r#"{{"id":1,"method":"nobody.knows","params":{{"x":{objects}}}}}"#),
+        format!(
+            r#"{{"id":1,"method":"session.append","params":{{"agent":"a","session":"s","cwd":"/a","events":[{{"type":"tool","tool":{{"name":"t","input":{objects}}}}}]}}}}"#
+        ),
+    ];
+    let mut client = home.client();
+    for line in lines {
+        client.send(line.as_bytes()).unwrap();
+        client.send(b"\n").unwrap();
+        assert_eq!(client.read().expect("it is answered")["id"], 1);
+    }
+    let taken = peak(daemon.pid()) - before;
+    assert!(taken < 200 << 20, "{} MiB for lines of 8", taken >> 20);
+    is_well(&home);
+}

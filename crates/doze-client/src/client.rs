@@ -109,7 +109,7 @@ impl Client {
         let answer = self.receive(deadline).map_err(failed("waiting for the answer"))?;
         let answer = Response::parse(&answer).ok_or(CallError::Garbled)?;
         // A null id answers a line that could not be read as a request at all.
-        if answer.id != id && !answer.id.is_null() {
+        if answer.id != id.into() && !answer.id.is_null() {
             return Err(CallError::Garbled);
         }
         self.broken = false;

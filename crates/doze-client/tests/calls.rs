@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use doze_client::{CallError, Client, Paths, create_private_dir};
-use doze_protocol::{Exit, Response, WireError, parse_request};
+use doze_protocol::{Exit, Id, Response, WireError, parse_params, parse_request};
 use serde_json::{Value, json};
 
 const GENEROUS: Duration = Duration::from_secs(20);
@@ -25,7 +25,7 @@ fn home(dir: &Path) -> Paths {
 }
 
 /// Answers one connection with what `answer` makes of each method; `None` closes it.
-fn daemon(paths: &Paths, answer: impl Fn(&str, Value) -> Option<Vec<u8>> + Send + 'static) -> JoinHandle<()> {
+fn daemon(paths: &Paths, answer: impl Fn(&str, Id) -> Option<Vec<u8>> + Send + 'static) -> JoinHandle<()> {
     let listener = UnixListener::bind(&paths.sockets[0]).unwrap();
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
@@ -45,7 +45,7 @@ fn daemon(paths: &Paths, answer: impl Fn(&str, Value) -> Option<Vec<u8>> + Send 
     })
 }
 
-fn hello(id: Value, protocol: u32) -> Vec<u8> {
+fn hello(id: Id, protocol: u32) -> Vec<u8> {
     Response::new(id, Ok(json!({"protocol": protocol, "server": "dozed/0.1.0", "capabilities": {}})))
         .to_line()
 }
@@ -200,7 +200,7 @@ fn what_is_no_daemon_is_told_apart_from_one_that_went_away() {
 #[test]
 fn another_version_is_refused_except_for_status_and_stop() {
     for newer in [true, false] {
-        let answer = move |method: &str, id: Value| {
+        let answer = move |method: &str, id: Id| {
             Some(match (method, newer) {
                 ("hello", true) => hello(id, 9),
                 ("hello", false) => Response::new(id, Err(WireError::protocol_mismatch(1))).to_line(),
@@ -235,7 +235,8 @@ fn a_commit_has_the_same_id_on_the_wire_and_in_the_spool() {
         let greeting = parse_request(&lines.next().unwrap().unwrap()).unwrap();
         writer.write_all(&hello(greeting.id.unwrap(), 1)).unwrap();
         // Taken in, but the answer never comes.
-        parse_request(&lines.next().unwrap().unwrap()).unwrap().params["commit_id"].clone()
+        let params = parse_request(&lines.next().unwrap().unwrap()).unwrap().params;
+        parse_params::<Value>(params).unwrap()["commit_id"].clone()
     });
     let params = json!({"session": "s", "agent": "a", "cwd": "/x", "summary": "did it"});
     let mut client = Client::connect(&paths, "test", soon()).unwrap();

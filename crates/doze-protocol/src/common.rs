@@ -2,6 +2,7 @@
 
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 /// An agent, given as its id or as `{id, name, harness}`, always answered as the latter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
@@ -122,11 +123,60 @@ pub(crate) fn folder_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
 
 /// A string as it is, null as empty, any other JSON as its compact text: tools answer in all of these.
 pub(crate) fn text_or_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match serde_json::Value::deserialize(deserializer)? {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    })
+    Json::deserialize(deserializer)?.into_text().map_err(de::Error::custom)
+}
+
+/// Any JSON, as its text: as a value it may take a hundred times the room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// A text that is JSON as that, any other one as a string.
+    pub fn of(text: &str) -> Self {
+        let string = || serde_json::value::to_raw_value(text);
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(json) => Self(json.to_owned()),
+            Err(_) => string().map(Self).unwrap_or_default(),
+        }
+    }
+
+    /// A string as it is, null as empty, any other JSON as its compact text.
+    pub fn into_text(self) -> Result<String, serde_json::Error> {
+        match self.0.get() {
+            "null" => Ok(String::new()),
+            text if text.starts_with('"') => serde_json::from_str(text),
+            other => Ok(compact(other)),
+        }
+    }
+}
+
+impl Default for Json {
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        compact(self.0.get()) == compact(other.0.get())
+    }
+}
+
+/// JSON without the spaces between its parts.
+fn compact(json: &str) -> String {
+    let (mut in_text, mut is_escaped) = (false, false);
+    let is_kept = |c: &char| {
+        let is_kept = in_text || !c.is_ascii_whitespace();
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = in_text,
+            '"' => in_text = !in_text,
+            _ => {}
+        }
+        is_kept
+    };
+    json.chars().filter(is_kept).collect()
 }
 
 #[cfg(test)]
@@ -148,6 +198,23 @@ mod tests {
         assert_eq!(from_value::<Lines>(json!("a")).unwrap(), Lines(vec!["a".into()]));
         assert_eq!(from_value::<Lines>(json!(["a", "b"])).unwrap().0.len(), 2);
         assert!(from_value::<Lines>(json!([1])).is_err());
+    }
+
+    #[test]
+    fn any_json_is_kept_as_its_text() {
+        for (given, text) in [
+            ("null", ""),
+            (r#""a \"b\" \u00fc""#, "a \"b\" ü"),
+            ("{ \"b\" : [ 1 , 2.50 ],\n\"a\": \" x \\\" y \" }", "{\"b\":[1,2.50],\"a\":\" x \\\" y \"}"),
+            ("12345678901234567890123", "12345678901234567890123"),
+            (" true ", "true"),
+        ] {
+            let read: Json = serde_json::from_str(given).unwrap();
+            assert_eq!(read.into_text().unwrap(), text, "{given}");
+        }
+        assert_eq!(to_value(Json::of("{\"a\": 1}")).unwrap(), json!({"a": 1}));
+        assert_eq!(to_value(Json::of("ls -la")).unwrap(), json!("ls -la"));
+        assert_eq!(from_value::<Json>(json!({"a": [1]})).unwrap(), Json::of("{ \"a\": [1] }"));
     }
 
     #[test]

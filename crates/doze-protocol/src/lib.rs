@@ -27,12 +27,12 @@ pub mod work;
 pub mod workspace;
 
 pub use bounds_check::check_limit;
-pub use common::{Agent, Lines, List};
-pub use envelope::{BadRequest, Request, Response, parse_request};
+pub use common::{Agent, Json, Lines, List};
+pub use envelope::{BadRequest, Id, Incoming, Request, Response, parse_request};
 pub use error::{ErrorKind, WireError, code};
 pub use exit::Exit;
 pub use hello::{Capabilities, Hello, HelloAnswer, Negotiation, negotiate};
-pub use params::{parse_field, parse_params};
+pub use params::{Params, parse_field, parse_params};
 
 /// The version of the wire this build speaks. Raise it when a shape changes or goes away.
 pub const PROTOCOL: u32 = 1;

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::common::folder;
-
 /// Opens a face for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -11,7 +9,6 @@ pub struct OpenParams {
     /// The face: `project`.
     pub face: String,
     /// The folder the agent works in. Its project is bound for the whole connection.
-    #[serde(deserialize_with = "folder")]
     pub cwd: String,
     /// The agent's program; empty when unknown.
     pub harness: String,

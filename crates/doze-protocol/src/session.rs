@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::common::{Agent, folder, folder_or_none, is_zero, text_or_json, text_or_null};
+use crate::common::{Agent, Json, folder, folder_or_none, is_zero, text_or_json, text_or_null};
 
 /// One event as a caller tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -45,7 +45,7 @@ pub struct ToolCall {
     pub name: String,
     /// Its input, any JSON.
     #[serde(default)]
-    pub input: Value,
+    pub input: Json,
     /// What it answered; anything but a string is kept as JSON text.
     #[serde(default, deserialize_with = "text_or_json")]
     pub output: String,

@@ -125,7 +125,10 @@ impl Engine {
         let (set, mut gone) = self.with_copies(snapshot, set, memories, cause)?;
         // Those that are gone already told where to look.
         memories.iter().for_each(|memory| gone.tell(memory));
-        let (mut set, lines) = words::without(snapshot, set, &gone, true)?;
+        let (set, lines) = words::without(snapshot, set, &gone, true)?;
+        let said = gone.statements.iter().map(String::as_str);
+        let (mut set, entries) = self.without_entries(snapshot, set, said)?;
+        let lines = lines + entries as u64;
         set = self.deleted(snapshot, set, &gone)?;
         let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
         Ok((set, Forgotten { memories: gone.ids.len() as u64, lines, ..Forgotten::default() }))

@@ -17,7 +17,7 @@ use crate::{Engine, EngineError, encoded};
 
 /// The keys of the record, and of what a foreign file said of its entries beyond that, in the family `other`.
 const KEY: &str = "office:learned";
-const TOLD: &str = "office:learned-foreign";
+pub(super) const TOLD: &str = "office:learned-foreign";
 /// Characters of a review or a plan, of a project's summary, of its technology.
 const MAX_TEXT: usize = 1_000_000;
 const MAX_GIVEN_SUMMARY: usize = 20_000;
@@ -195,29 +195,6 @@ impl Engine {
         self.learned_in(&self.store().snapshot()?, owner)
     }
 
-    /// Drops what says this, for good: neither a review nor an import brings it back. Answers how many entries.
-    pub fn forget_learned(&self, owner: &OwnerId, text: &str) -> Result<usize, EngineError> {
-        self.owe_compaction(owner)?;
-        // An entry is kept on one line, without secrets, and cut at its bound.
-        let line = text::one_line(&cleaned(text, &mut BTreeMap::new()));
-        let (summary, tech) = (text::cut(&line, MAX_SUMMARY), text::cut(&line, MAX_TECH));
-        let graves = [text, &line, summary].map(str::to_owned).into_iter();
-        let graves = graves.chain([text, &line, tech].map(grave_of_tech)).collect();
-        self.decide("others keep writing what the office learned", |snapshot| {
-            let mut learned = self.learned_in(snapshot, owner)?;
-            let count = learned.forget(text) + learned.forget(&line);
-            let set = ChangeSet::new(owner.clone());
-            if count == 0 {
-                return Ok((set, 0));
-            }
-            let mut told = told_in(snapshot, owner)?;
-            let kept = names_in(&learned);
-            told.retain(|key, _| kept.contains(key));
-            let set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-            Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves)?, count))
-        })
-    }
-
     pub(crate) fn learned_in(&self, snapshot: &Snapshot, owner: &OwnerId) -> Result<Learned, EngineError> {
         let bytes = snapshot.aux(owner, Family::Other, KEY)?;
         let kept = bytes.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
@@ -311,7 +288,7 @@ pub(super) fn with_told(
 }
 
 /// The keys of all entries of which foreign files may have said more.
-fn names_in(learned: &Learned) -> BTreeSet<String> {
+pub(super) fn names_in(learned: &Learned) -> BTreeSet<String> {
     let patterns = learned.review_patterns.iter().map(pattern_key);
     patterns.chain(learned.projects.iter().map(project_key)).collect()
 }
@@ -336,7 +313,7 @@ pub(super) fn project_key(known: &ProjectRecord) -> String {
     format!("project\0{}\0{}", office::key(&known.summary), known.completed_at.as_millisecond())
 }
 
-fn cleaned(given: &str, redacted: &mut BTreeMap<String, u64>) -> String {
+pub(super) fn cleaned(given: &str, redacted: &mut BTreeMap<String, u64>) -> String {
     let stripped = injected::strip_injected(given);
     let clean = text::clean(&stripped);
     let redaction = redact::redact(&clean);

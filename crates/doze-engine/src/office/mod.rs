@@ -2,6 +2,7 @@
 //! folder in which the original program kept its memory (S0.7, S0.8, S0.42), read and written.
 
 mod export;
+mod forget;
 mod import;
 mod learned;
 mod read;

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::files::open_regular;
 
-/// The largest file that is read.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+/// The largest file that is read, and the most values in it: as a value an empty object takes a hundred times its room.
+const MAX_FILE_BYTES: u64 = 32 << 20;
+const MAX_VALUES: usize = 500_000;
 /// Brackets within brackets of a file that is read at all.
 const MAX_DEPTH: usize = 100;
 
@@ -32,7 +33,10 @@ pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
         return failed(format!("it cannot be read ({error})"));
     }
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return failed(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
+        return failed(too_large());
+    }
+    if has_more_values_than(MAX_VALUES, &bytes) {
+        return failed(too_large());
     }
     let given = String::from_utf8_lossy(&bytes);
     let mut problems = Vec::new();
@@ -61,6 +65,29 @@ pub(super) fn read(path: &Path, redacted: &mut BTreeMap<String, u64>) -> Read {
     };
     problems.extend(problem);
     Read { value: value.map(|value| cleaned(value, redacted)), problems }
+}
+
+fn too_large() -> String {
+    format!("it is larger than {} MiB or holds more than {MAX_VALUES} values", MAX_FILE_BYTES >> 20)
+}
+
+/// Whether a text holds more values than that, whatever it is worth as JSON: each begins the text, a list or an object,
+/// or stands behind a comma.
+fn has_more_values_than(most: usize, text: &[u8]) -> bool {
+    let (mut values, mut is_text, mut is_escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'{' | b'[' | b',' if !is_text => values += 1,
+            _ => {}
+        }
+        if values > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// The byte at which the reader gave up; it counts columns in bytes.
@@ -155,6 +182,21 @@ mod tests {
         let read = read_text(b"{\"a\":\"caf\xe9 \xff\xfe\"}");
         assert!(read.value.is_some() && read.problems[0].contains("not UTF-8 at 3 places"), "{read:?}");
         assert_eq!(read_text(b"null").value, Some(Value::Null));
+    }
+
+    #[test]
+    fn a_file_of_too_many_values_is_not_read() {
+        for (values, is_read) in [(MAX_VALUES / 2 - 10, true), (MAX_VALUES / 2 + 10, false)] {
+            // Each brings itself and the comma before it.
+            let text = format!("{{\"facts\":[{}{{}}]}}", "{},".repeat(values));
+            let read = read_text(text.as_bytes());
+            assert_eq!(read.value.is_some(), is_read, "{values}");
+            if !is_read {
+                assert_eq!(read.problems, ["it is larger than 32 MiB or holds more than 500000 values"]);
+            }
+        }
+        let texts = format!("[\"{}\\\",{{\"]", ",{[".repeat(MAX_VALUES));
+        assert!(read_text(texts.as_bytes()).value.is_some(), "what stands in a text is one value");
     }
 
     proptest! {

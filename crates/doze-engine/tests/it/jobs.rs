@@ -407,7 +407,7 @@ fn a_job_and_a_dream_side_by_side_read_a_range_once() {
     assert_eq!(kit.extracted().len(), 1);
     let again = CommitRequest { commit_id: Some("x".into()), ..run("s", &cwd, 900) };
     let count = || {
-        let own = SessionName { agent: Some("claude-code".into()), ..SessionName::from("s") };
+        let own = SessionName { agent: Some("a".into()), ..SessionName::from("s") };
         kit.engine.session(&kit.owner, own).unwrap().event_count
     };
     let events = count();

@@ -90,6 +90,43 @@ fn what_the_office_learned_is_forgotten_for_good_and_never_holds_a_secret() {
 }
 
 #[test]
+fn a_sentence_is_forgotten_as_a_fact_and_as_a_review_pattern_at_once() {
+    let kit = Kit::new();
+    let (shop, web) = (kit.project("shop"), kit.project("web"));
+    let flagged =
+        "VERDICT: FAIL\n1. Never call the ledger twice in one request\n2. Buttons overlap on small screens";
+    for _ in 0..2 {
+        kit.engine.office_review(&kit.owner, Some("FAIL"), flagged).unwrap();
+    }
+    let fact = |by: &str, cwd: &str, body: &str| {
+        let request = MemoryRequest {
+            agent: Some(agent(by)),
+            reader: reader(cwd, by),
+            space: Some(doze_core::model::Space::Agent),
+            face: Some(doze_core::model::Face::Office),
+            body: body.to_owned(),
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap().memory.id
+    };
+    let ledger = fact("alex", &shop, "Never call the ledger twice in one request.");
+    fact("sam", &web, "Buttons overlap on small screens");
+    fact("sam", &web, "Buttons overlap on small screens of old phones");
+    let done = kit.engine.forget(&kit.owner, &Forget::Memory(ledger), true).unwrap();
+    assert_eq!((done.memories, done.lines), (1, 1), "{done:?}");
+    let text = context(&kit, &web, "kim").told.text;
+    assert!(!text.contains("ledger") && text.contains("Buttons overlap"), "{text}");
+    let again = kit.engine.office_review(&kit.owner, Some("FAIL"), flagged).unwrap();
+    assert_eq!(again.left_out, 1, "no review brings it back");
+
+    let gone = kit.engine.forget_learned(&kit.owner, "buttons overlap on small screens!").unwrap();
+    assert_eq!(gone, 2, "the pattern and the fact");
+    let facts = context(&kit, &web, "sam").facts;
+    let left: Vec<&str> = facts.iter().map(|fact| fact.body.as_str()).collect();
+    assert_eq!(left, ["Buttons overlap on small screens of old phones"]);
+}
+
+#[test]
 fn ratings_outside_their_bounds_and_learning_in_silence_are_refused() {
     let kit = Kit::new();
     let message = |request: ProjectRequest| {

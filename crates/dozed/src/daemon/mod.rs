@@ -15,7 +15,7 @@ use doze_engine::{
     SystemEnvironment, Who, clear_unfinished, local_owner,
 };
 use doze_protocol::system::{ConfigAnswer, SpoolStatus};
-use doze_protocol::{Exit, WireError};
+use doze_protocol::{Exit, Params, WireError};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::warn;
@@ -122,11 +122,11 @@ impl Handler for Daemon {
         Dispatch::methods().map(str::to_owned).collect()
     }
 
-    fn call(&self, method: &str, params: Value, _peer: &Peer) -> Result<Value, WireError> {
+    fn call(&self, method: &str, params: Params, _peer: &Peer) -> Result<Value, WireError> {
         self.dispatch.call(method, params)
     }
 
-    fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError> {
+    fn open_mcp(&self, params: Params) -> Result<doze_mcp::Project, WireError> {
         self.dispatch.mcp_open(params)
     }
 

@@ -51,7 +51,8 @@ fn run(spool: &Spool, dispatch: &Dispatch, stopped: &Receiver<()>) {
     if let Err(error) = spool.prepare() {
         warn!(error = %doze_engine::chain(&error), "The spool cannot be prepared");
     }
-    let (call, can_write) = (|method: &str, params| dispatch.call(method, params), || dispatch.can_write());
+    let (call, can_write) =
+        (|method: &str, params: Value| dispatch.call(method, params.into()), || dispatch.can_write());
     let mut intake = Intake { call: &call, can_write: &can_write, failing: None };
     loop {
         if spool.level().files > 0 {

@@ -3,13 +3,13 @@
 use doze_core::model::{DreamId, Mode};
 use doze_engine::DreamRequest;
 use doze_protocol::dream::{DreamStatus, IdParams, LogParams, RunParams, UndoAnswer};
-use doze_protocol::{List, WireError, parse_params};
+use doze_protocol::{List, Params, WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
 
 impl Dispatch {
-    pub(super) fn dream_run(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn dream_run(&self, params: Params) -> Result<Value, WireError> {
         let params: RunParams = parse_params(params)?;
         let request = DreamRequest {
             mode: given::word::<Mode>("mode", params.mode.as_ref())?,
@@ -23,7 +23,7 @@ impl Dispatch {
         answer(&wire::dream(&dream))
     }
 
-    pub(super) fn dream_status(&self, _: Value) -> Result<Value, WireError> {
+    pub(super) fn dream_status(&self, _: Params) -> Result<Value, WireError> {
         answer(&self.dream_state()?)
     }
 
@@ -42,7 +42,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn dream_log(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn dream_log(&self, params: Params) -> Result<Value, WireError> {
         let params: LogParams = parse_params(params)?;
         let limit = given::limit(params.limit, 20, 500)?;
         let page = self.engine.dream_log(&self.owner, limit, params.cursor.as_deref()).map_err(told)?;
@@ -54,14 +54,14 @@ impl Dispatch {
         given.map(|given| self.engine.dream_id(&self.owner, &given)).transpose().map_err(told)
     }
 
-    pub(super) fn dream_show(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn dream_show(&self, params: Params) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
         let id = self.dream_id(params.id)?;
         let dream = self.engine.dream_record(&self.owner, id.as_ref()).map_err(told)?;
         answer(&wire::dream(&dream))
     }
 
-    pub(super) fn dream_undo(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn dream_undo(&self, params: Params) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
         // Undoing is never a guess: the newest dream may be another one by now.
         let id = self.dream_id(params.id)?;

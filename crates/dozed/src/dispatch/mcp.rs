@@ -4,8 +4,7 @@ use doze_core::model::Permission;
 use doze_engine::Reader;
 use doze_mcp::{Opening, Project};
 use doze_protocol::mcp::OpenParams;
-use doze_protocol::{Agent, WireError, parse_params};
-use serde_json::Value;
+use doze_protocol::{Agent, Params, WireError, parse_params};
 
 use super::{Dispatch, given, told};
 
@@ -26,10 +25,17 @@ impl Dispatch {
     }
 
     /// Opens a face for one agent.
-    pub(crate) fn mcp_open(&self, params: Value) -> Result<Project, WireError> {
+    pub(crate) fn mcp_open(&self, params: Params) -> Result<Project, WireError> {
         let params: OpenParams = parse_params(params)?;
         if !matches!(params.face.as_str(), "" | "project") {
             return Err(WireError::invalid("face", "expected project"));
+        }
+        // It may be left out where the fields are read, so that it is looked at here.
+        if !params.cwd.starts_with('/') {
+            return Err(WireError::invalid(
+                "cwd",
+                "expected the whole path of a folder, as in /home/dev/app",
+            ));
         }
         let opening = Opening {
             cwd: params.cwd,

@@ -8,7 +8,7 @@ use doze_protocol::memory::{
     AddAnswer, AddParams, ConfirmParams, EditParams, FeedbackParams, ForgetParams, IdParams, ListParams,
     PinParams, PromoteAnswer, PromoteParams, ReinstateParams, ReviewParams, WhyAnswer, WhyChange, WhyEvent,
 };
-use doze_protocol::{List, WireError, bounds, parse_params};
+use doze_protocol::{List, Params, WireError, bounds, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
@@ -19,7 +19,7 @@ impl Dispatch {
         self.engine.memory_id(&self.owner, given).map_err(told)
     }
 
-    pub(super) fn memory_add(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_add(&self, params: Params) -> Result<Value, WireError> {
         let params: AddParams = parse_params(params)?;
         let request = MemoryRequest {
             title: params.title,
@@ -54,13 +54,13 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn memory_get(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_get(&self, params: Params) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
         let memory = self.engine.memory(&self.owner, &self.memory_id(&params.id)?).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_list(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_list(&self, params: Params) -> Result<Value, WireError> {
         let params: ListParams = parse_params(params)?;
         let status = match params.status.as_deref() {
             None => StatusFilter::Active,
@@ -82,7 +82,7 @@ impl Dispatch {
         answer(&List { items: page.items.iter().map(wire::memory).collect(), next: page.next })
     }
 
-    pub(super) fn memory_edit(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_edit(&self, params: Params) -> Result<Value, WireError> {
         let params: EditParams = parse_params(params)?;
         let request = EditRequest {
             title: params.title,
@@ -97,14 +97,14 @@ impl Dispatch {
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_pin(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_pin(&self, params: Params) -> Result<Value, WireError> {
         let params: PinParams = parse_params(params)?;
         let id = self.memory_id(&params.id)?;
         let memory = self.engine.pin(&self.owner, &id, params.pinned, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_feedback(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_feedback(&self, params: Params) -> Result<Value, WireError> {
         let params: FeedbackParams = parse_params(params)?;
         let verdict = match params.verdict.as_str() {
             "helpful" => Verdict::Helpful,
@@ -117,7 +117,7 @@ impl Dispatch {
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_confirm(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_confirm(&self, params: Params) -> Result<Value, WireError> {
         let params: ConfirmParams = parse_params(params)?;
         let agent = AgentId::new(params.agent.id.clone());
         let memory = match (params.id, params.body) {
@@ -131,14 +131,14 @@ impl Dispatch {
         answer(&wire::memory(&memory.map_err(told)?))
     }
 
-    pub(super) fn memory_review(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_review(&self, params: Params) -> Result<Value, WireError> {
         let params: ReviewParams = parse_params(params)?;
         let id = self.memory_id(&params.id)?;
         let memory = self.engine.review(&self.owner, &id, params.accept, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_promote(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_promote(&self, params: Params) -> Result<Value, WireError> {
         let params: PromoteParams = parse_params(params)?;
         let id = self.memory_id(&params.id)?;
         let reader = given::reader(None, params.cwd, None, None)?;
@@ -152,7 +152,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn memory_forget(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_forget(&self, params: Params) -> Result<Value, WireError> {
         let params: ForgetParams = parse_params(params)?;
         let what = match (params.id, params.session, params.project, params.all) {
             (Some(id), None, None, false) => Forget::Memory(self.memory_id(&id)?),
@@ -170,14 +170,14 @@ impl Dispatch {
         answer(&wire::forgotten(gone))
     }
 
-    pub(super) fn memory_reinstate(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_reinstate(&self, params: Params) -> Result<Value, WireError> {
         let params: ReinstateParams = parse_params(params)?;
         let id = self.memory_id(&params.id)?;
         let memory = self.engine.reinstate(&self.owner, &id, params.human).map_err(told)?;
         answer(&wire::memory(&memory))
     }
 
-    pub(super) fn memory_why(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn memory_why(&self, params: Params) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
         let why = self.engine.why(&self.owner, &self.memory_id(&params.id)?).map_err(told)?;
         answer(&WhyAnswer {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use doze_core::model::OwnerId;
 use doze_engine::{Engine, EngineError, Problem};
-use doze_protocol::{ErrorKind, WireError, method};
+use doze_protocol::{ErrorKind, Params, WireError, method};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ impl Dispatch {
     }
 
     /// Calls one method. Blocks until the answer is final; what it answers about is durable.
-    pub(crate) fn call(&self, name: &str, params: Value) -> Result<Value, WireError> {
+    pub(crate) fn call(&self, name: &str, params: Params) -> Result<Value, WireError> {
         match METHODS.iter().find(|(known, _)| *known == name) {
             Some((_, operation)) => operation(self, params),
             None => Err(WireError::unknown_method(name)),
@@ -56,7 +56,7 @@ impl Dispatch {
     }
 }
 
-type Operation = fn(&Dispatch, Value) -> Result<Value, WireError>;
+type Operation = fn(&Dispatch, Params) -> Result<Value, WireError>;
 
 /// Every method with what answers it. `hello`, `stop` and `mcp.open` are the server's own.
 const METHODS: &[(&str, Operation)] = &[

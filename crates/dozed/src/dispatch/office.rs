@@ -6,24 +6,24 @@ use doze_protocol::office::{
     ForgetAnswer, ForgetParams, LearnedAnswer, LearnedParams, NotedAnswer, Pattern, PlanParams, Project,
     ProjectAnswer, ProjectParams, ReviewParams,
 };
-use doze_protocol::{WireError, parse_params};
+use doze_protocol::{Params, WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, told};
 
 impl Dispatch {
-    pub(super) fn office_review(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn office_review(&self, params: Params) -> Result<Value, WireError> {
         let params: ReviewParams = parse_params(params)?;
         let done = self.engine.office_review(&self.owner, params.verdict.as_deref(), &params.text);
         answer(&noted(done.map_err(told)?))
     }
 
-    pub(super) fn office_plan(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn office_plan(&self, params: Params) -> Result<Value, WireError> {
         let params: PlanParams = parse_params(params)?;
         answer(&noted(self.engine.office_plan(&self.owner, &params.text).map_err(told)?))
     }
 
-    pub(super) fn office_project(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn office_project(&self, params: Params) -> Result<Value, WireError> {
         let params: ProjectParams = parse_params(params)?;
         let request = ProjectRequest {
             summary: params.summary,
@@ -35,7 +35,7 @@ impl Dispatch {
         answer(&ProjectAnswer { project: kept.as_ref().map(project), redacted })
     }
 
-    pub(super) fn office_learned(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn office_learned(&self, params: Params) -> Result<Value, WireError> {
         let _: LearnedParams = parse_params(params)?;
         let learned = self.engine.learned(&self.owner).map_err(told)?;
         let patterns = learned.review_patterns.into_iter().map(|known| Pattern {
@@ -50,7 +50,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn office_forget(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn office_forget(&self, params: Params) -> Result<Value, WireError> {
         let params: ForgetParams = parse_params(params)?;
         let forgotten = self.engine.forget_learned(&self.owner, &params.text).map_err(told)?;
         answer(&ForgetAnswer { forgotten: forgotten as u64 })

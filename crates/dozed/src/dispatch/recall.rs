@@ -11,13 +11,13 @@ use doze_protocol::recall::{
     RecoverAnswer, RecoverParams, RosterAnswer, RosterEntry, RosterParams, SearchAnswer, SearchParams,
     SessionLine,
 };
-use doze_protocol::{WireError, bounds, parse_params};
+use doze_protocol::{Params, WireError, bounds, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
 
 impl Dispatch {
-    pub(super) fn recall_search(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_search(&self, params: Params) -> Result<Value, WireError> {
         let params: SearchParams = parse_params(params)?;
         let request = SearchRequest {
             reader: given::reader(params.agent.as_ref(), params.cwd, params.project, params.spaces.as_ref())?,
@@ -47,7 +47,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn recall_brief(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_brief(&self, params: Params) -> Result<Value, WireError> {
         let params: BriefParams = parse_params(params)?;
         if params.last {
             let told = self.engine.last_brief(&self.owner, params.session.as_deref()).map_err(told)?;
@@ -72,7 +72,7 @@ impl Dispatch {
         answer(&wire::text(&brief))
     }
 
-    pub(super) fn recall_prompt(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_prompt(&self, params: Params) -> Result<Value, WireError> {
         let params: PromptParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, None, None)?;
         self.note_mode(
@@ -88,7 +88,7 @@ impl Dispatch {
         answer(&wire::text(&found))
     }
 
-    pub(super) fn recall_recover(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_recover(&self, params: Params) -> Result<Value, WireError> {
         let params: RecoverParams = parse_params(params)?;
         let wants_legacy = params.legacy.is_some();
         let request = RecoverRequest {
@@ -112,7 +112,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn recall_context(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_context(&self, params: Params) -> Result<Value, WireError> {
         let params: ContextParams = parse_params(params)?;
         let request = ContextRequest {
             reader: given::reader(Some(&params.agent), params.cwd, params.project, None)?,
@@ -130,7 +130,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn recall_roster(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn recall_roster(&self, params: Params) -> Result<Value, WireError> {
         let params: RosterParams = parse_params(params)?;
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let agents: Vec<AgentId> =

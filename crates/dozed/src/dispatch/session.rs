@@ -9,13 +9,13 @@ use doze_protocol::session::{
     AppendAnswer, AppendParams, CommitAnswer, CommitParams, DigestAnswer, DigestParams, ExtractAnswer,
     ExtractParams, GetParams, ListParams, PreviewAnswer, PreviewParams,
 };
-use doze_protocol::{Agent, List, WireError, parse_field, parse_params};
+use doze_protocol::{Agent, List, Params, WireError, parse_field, parse_params};
 use serde_json::{Map, Value, json};
 
 use super::{Dispatch, answer, given, told, wire};
 
 impl Dispatch {
-    pub(super) fn session_append(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_append(&self, params: Params) -> Result<Value, WireError> {
         let params: AppendParams = parse_params(params)?;
         let commit = CommitParams {
             project: params.project,
@@ -35,7 +35,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn session_commit(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_commit(&self, params: Params) -> Result<Value, WireError> {
         let params: CommitParams = parse_params(params)?;
         let done = self.engine.commit(&self.owner, commit_request(params)?).map_err(told)?;
         answer(&CommitAnswer {
@@ -55,7 +55,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn session_list(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_list(&self, params: Params) -> Result<Value, WireError> {
         let params: ListParams = parse_params(params)?;
         let office = match params.face.as_deref() {
             None => false,
@@ -87,7 +87,7 @@ impl Dispatch {
         answer(&List { items, next: page.next })
     }
 
-    pub(super) fn session_get(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_get(&self, params: Params) -> Result<Value, WireError> {
         let params: GetParams = parse_params(params)?;
         let named = meant(params.session, params.agent, params.harness, params.cwd, params.in_project);
         let session = self.engine.session(&self.owner, named).map_err(told)?;
@@ -96,7 +96,7 @@ impl Dispatch {
         answer(&wire::session(&session, extraction))
     }
 
-    pub(super) fn session_digest(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_digest(&self, params: Params) -> Result<Value, WireError> {
         let params: DigestParams = parse_params(params)?;
         if let Some(Err(expected)) = params.extractor.as_deref().map(str::parse::<Who>) {
             return Err(WireError::invalid("extractor", expected));
@@ -108,7 +108,7 @@ impl Dispatch {
         answer(&DigestAnswer { session, text, tokens })
     }
 
-    pub(super) fn session_extract(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_extract(&self, params: Params) -> Result<Value, WireError> {
         let params: ExtractParams = parse_params(params)?;
         let named = meant(params.session, params.agent, params.harness, params.cwd, params.in_project);
         let queued = self.engine.extract_again(&self.owner, named).map_err(told)?;
@@ -120,7 +120,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn session_preview(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn session_preview(&self, params: Params) -> Result<Value, WireError> {
         let params: PreviewParams = parse_params(params)?;
         let preview =
             self.engine.preview(&params.path, params.format.as_deref(), params.events).map_err(told)?;
@@ -192,15 +192,10 @@ fn read_event(event: wire_session::Event, at: usize) -> Result<Event, WireError>
         None => usual,
     };
     let time = event.at.as_deref().map(|text| given::time(&field("at"), text)).transpose()?;
-    let tool = event.tool.map(|tool| ToolUse {
-        name: tool.name,
-        input: match tool.input {
-            Value::Null => String::new(),
-            Value::String(text) => text,
-            other => other.to_string(),
-        },
-        output: tool.output,
-        failed: tool.failed,
+    let tool = event.tool.map(|tool| {
+        let input = tool.input.into_text();
+        let input = input.map_err(|error| WireError::invalid(&field("tool.input"), error.to_string()))?;
+        Ok(ToolUse { name: tool.name, input, output: tool.output, failed: tool.failed })
     });
     Ok(Event {
         id: EventId::new(event.id.unwrap_or_default()),
@@ -208,7 +203,7 @@ fn read_event(event: wire_session::Event, at: usize) -> Result<Event, WireError>
         kind,
         origin,
         text: event.text,
-        tool,
+        tool: tool.transpose()?,
         path: event.path,
         cwd: event.cwd,
     })

@@ -8,7 +8,7 @@ use doze_protocol::system::{
     EventsParams, ExportAnswer, ExportParams, ExtractionStatus, ImportAnswer, ImportParams, IndexStatus,
     ModelStatus, PauseAnswer, PauseParams, QueueStatus, SpoolStatus, StatusAnswer,
 };
-use doze_protocol::{PROTOCOL, WireError, parse_params};
+use doze_protocol::{PROTOCOL, Params, WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told};
@@ -38,7 +38,7 @@ pub(crate) trait Process: Send + Sync {
 }
 
 impl Dispatch {
-    pub(super) fn status(&self, _: Value) -> Result<Value, WireError> {
+    pub(super) fn status(&self, _: Params) -> Result<Value, WireError> {
         let status = self.engine.status(&self.owner).map_err(told)?;
         let facts = self.process.facts();
         answer(&StatusAnswer {
@@ -65,23 +65,23 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn pause(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn pause(&self, params: Params) -> Result<Value, WireError> {
         let params: PauseParams = parse_params(params)?;
         let until = self.engine.pause(&self.owner, params.duration.map(|span| span.seconds)).map_err(told)?;
         answer(&PauseAnswer { paused: true, paused_until: Some(until.to_string()) })
     }
 
-    pub(super) fn resume(&self, _: Value) -> Result<Value, WireError> {
+    pub(super) fn resume(&self, _: Params) -> Result<Value, WireError> {
         self.engine.resume(&self.owner).map_err(told)?;
         answer(&PauseAnswer { paused: false, paused_until: None })
     }
 
-    pub(super) fn config(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn config(&self, params: Params) -> Result<Value, WireError> {
         let params: ConfigParams = parse_params(params)?;
         answer(&self.process.config(&params.set)?)
     }
 
-    pub(super) fn import(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn import(&self, params: Params) -> Result<Value, WireError> {
         let params: ImportParams = parse_params(params)?;
         let form = match params.format.as_deref() {
             None | Some("auto") => ImportForm::Auto,
@@ -113,7 +113,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn export(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn export(&self, params: Params) -> Result<Value, WireError> {
         let params: ExportParams = parse_params(params)?;
         if let Some(other) = params.format.as_deref().filter(|format| *format != "office") {
             return Err(WireError::invalid("format", format!("{other:?} cannot be written, only office")));
@@ -129,7 +129,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn backup(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn backup(&self, params: Params) -> Result<Value, WireError> {
         let params: BackupParams = parse_params(params)?;
         let path = params.path.map_or_else(|| self.process.backup_path(), Into::into);
         let done = self.engine.backup(&path).map_err(told)?;
@@ -141,7 +141,7 @@ impl Dispatch {
         })
     }
 
-    pub(super) fn events(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn events(&self, params: Params) -> Result<Value, WireError> {
         let params: EventsParams = parse_params(params)?;
         let limit = given::limit(params.limit, 100, 1_000)?;
         let page = self.engine.events_since(&self.owner, params.since.unwrap_or(0), limit).map_err(told)?;

@@ -10,8 +10,7 @@ use doze_engine::{Forgotten, Hit, ProjectCard, Task};
 use doze_protocol::memory::{ForgetAnswer, MemoryRecord, Quote};
 use doze_protocol::session as wire;
 use doze_protocol::work::{TaskRecord, WorkRecord};
-use doze_protocol::{Agent, dream, memory, project, recall};
-use serde_json::Value;
+use doze_protocol::{Agent, Json, dream, memory, project, recall};
 
 pub(super) fn agent(agent: &AgentRef) -> Agent {
     Agent { id: agent.id.to_string(), name: agent.name.clone(), harness: agent.harness.clone() }
@@ -235,7 +234,7 @@ pub(super) fn event(event: &Event) -> wire::Event {
         tool: event.tool.as_ref().map(|tool| wire::ToolCall {
             name: tool.name.clone(),
             // Inputs that are JSON go back as JSON, raw ones as the text they are.
-            input: serde_json::from_str(&tool.input).unwrap_or_else(|_| Value::String(tool.input.clone())),
+            input: Json::of(&tool.input),
             output: tool.output.clone(),
             failed: tool.failed,
         }),

@@ -3,13 +3,13 @@
 use doze_core::model::WorkStatus;
 use doze_engine::{TaskRequest, TaskStatus, WorkRequest};
 use doze_protocol::work::{ClearAnswer, SelectParams, SetParams, TaskListParams, TaskSetParams, WorkRecord};
-use doze_protocol::{WireError, parse_params};
+use doze_protocol::{Params, WireError, parse_params};
 use serde_json::Value;
 
 use super::{Dispatch, answer, given, told, wire};
 
 impl Dispatch {
-    pub(super) fn work_set(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn work_set(&self, params: Params) -> Result<Value, WireError> {
         let params: SetParams = parse_params(params)?;
         let reader = given::reader(Some(&params.agent), params.cwd, params.project, None)?;
         self.note_mode(
@@ -36,14 +36,14 @@ impl Dispatch {
         answer(&WorkRecord { skipped: done.skipped, ..wire::work(&done.work) })
     }
 
-    pub(super) fn work_get(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn work_get(&self, params: Params) -> Result<Value, WireError> {
         let params: SelectParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
         let work = self.engine.work(&self.owner, &reader, params.session.as_deref()).map_err(told)?;
         answer(&wire::work(&work))
     }
 
-    pub(super) fn work_list(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn work_list(&self, params: Params) -> Result<Value, WireError> {
         let params: SelectParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
         let works = self.engine.works(&self.owner, &reader).map_err(told)?;
@@ -51,7 +51,7 @@ impl Dispatch {
         answer(&given::page(&works, limit, params.cursor.as_deref(), wire::work)?)
     }
 
-    pub(super) fn work_clear(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn work_clear(&self, params: Params) -> Result<Value, WireError> {
         let params: SelectParams = parse_params(params)?;
         let reader = given::reader(params.agent.as_ref(), params.cwd, params.project, None)?;
         let cleared =
@@ -59,7 +59,7 @@ impl Dispatch {
         answer(&ClearAnswer { cleared: cleared as u64 })
     }
 
-    pub(super) fn task_set(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn task_set(&self, params: Params) -> Result<Value, WireError> {
         let params: TaskSetParams = parse_params(params)?;
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let request = TaskRequest {
@@ -72,7 +72,7 @@ impl Dispatch {
         answer(&wire::task(&task))
     }
 
-    pub(super) fn task_list(&self, params: Value) -> Result<Value, WireError> {
+    pub(super) fn task_list(&self, params: Params) -> Result<Value, WireError> {
         let params: TaskListParams = parse_params(params)?;
         let reader = given::reader(None, params.cwd, params.project, None)?;
         let status = given::word::<TaskStatus>("status", params.status.as_ref())?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use doze_protocol::{
-    ErrorKind, Hello, HelloAnswer, Negotiation, Request, Response, WireError, mcp::OpenAnswer, method,
-    negotiate, parse_params, parse_request, system::StopAnswer,
+    ErrorKind, Hello, HelloAnswer, Id, Incoming, Negotiation, Params, Response, WireError, mcp::OpenAnswer,
+    method, negotiate, parse_params, parse_request, system::StopAnswer,
 };
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -65,7 +65,7 @@ impl Caller {
             parse_request(&line)
         };
         match parsed {
-            Ok(Request { id, method, params, .. }) => {
+            Ok(Incoming { id, method, params }) => {
                 let outcome = self.dispatch(&method, params).await;
                 id.map(|id| self.bounded(id, outcome))
             }
@@ -73,7 +73,7 @@ impl Caller {
         }
     }
 
-    async fn dispatch(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
+    async fn dispatch(&mut self, method: &str, params: Params) -> Result<Value, WireError> {
         match method {
             method::HELLO => self.hello(params),
             method::STOP => {
@@ -92,7 +92,7 @@ impl Caller {
         }
     }
 
-    async fn open_mcp(&mut self, params: Value) -> Result<Value, WireError> {
+    async fn open_mcp(&mut self, params: Params) -> Result<Value, WireError> {
         let limit = self.shared.limits.faces;
         let place = Arc::clone(&self.shared.faces).try_acquire_owned().map_err(|_| {
             WireError::busy(format!("{limit} agents are connected already"))
@@ -105,7 +105,7 @@ impl Caller {
         to_value(&OpenAnswer { face: "project".to_owned() })
     }
 
-    fn hello(&mut self, params: Value) -> Result<Value, WireError> {
+    fn hello(&mut self, params: Params) -> Result<Value, WireError> {
         let hello: Hello = parse_params(params)?;
         self.peer.client = hello.client_label();
         match negotiate(hello.protocol) {
@@ -121,7 +121,7 @@ impl Caller {
         }
     }
 
-    async fn handle(&self, method: &str, params: Value) -> Result<Value, WireError> {
+    async fn handle(&self, method: &str, params: Params) -> Result<Value, WireError> {
         let _turn = match method {
             // How the daemon is can be asked even when it has its hands full; that is when people ask.
             method::STATUS => None,
@@ -150,7 +150,7 @@ impl Caller {
     }
 
     /// Answers have the same bound as requests.
-    fn bounded(&self, id: Value, outcome: Result<Value, WireError>) -> Vec<u8> {
+    fn bounded(&self, id: Id, outcome: Result<Value, WireError>) -> Vec<u8> {
         let limit = self.shared.limits.frame_bytes;
         let line = Response::new(id.clone(), outcome).to_line();
         if line.len() <= limit + 1 {

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use doze_protocol::{Capabilities, MAX_FRAME_BYTES, Response, WireError};
+use doze_protocol::{Capabilities, MAX_FRAME_BYTES, Params, Response, WireError};
 use interprocess::local_socket::tokio::prelude::*;
 use interprocess::local_socket::tokio::{Listener, Stream};
 use serde_json::Value;
@@ -38,10 +38,10 @@ pub trait Handler: Send + Sync + 'static {
     fn methods(&self) -> Vec<String>;
 
     /// Answers a call. A panic is contained and answered as `internal`.
-    fn call(&self, method: &str, params: Value, peer: &Peer) -> Result<Value, WireError>;
+    fn call(&self, method: &str, params: Params, peer: &Peer) -> Result<Value, WireError>;
 
     /// Opens a face that speaks MCP over the rest of a connection.
-    fn open_mcp(&self, params: Value) -> Result<doze_mcp::Project, WireError>;
+    fn open_mcp(&self, params: Params) -> Result<doze_mcp::Project, WireError>;
 
     /// Tells those faces when memory is switched on or off.
     fn memory_switch(&self) -> doze_mcp::MemorySwitch;

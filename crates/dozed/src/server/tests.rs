@@ -8,7 +8,7 @@ use std::sync::{Barrier, Mutex};
 use std::time::Instant;
 
 use doze_client::{CallError, Client, Paths};
-use doze_protocol::ErrorKind;
+use doze_protocol::{ErrorKind, Id, Params, parse_params};
 use serde_json::json;
 
 use super::*;
@@ -32,13 +32,16 @@ impl Handler for Toy {
         ["status", "echo", "wait"].map(str::to_owned).to_vec()
     }
 
-    fn call(&self, method: &str, params: Value, peer: &Peer) -> Result<Value, WireError> {
+    fn call(&self, method: &str, params: Params, peer: &Peer) -> Result<Value, WireError> {
         assert_eq!(peer.uid, self.uid);
         match method {
             "status" => Ok(json!({"version": "0", "ready": true, "client": peer.client})),
-            "echo" => Ok(params),
+            "echo" => parse_params(params),
             "panic" => panic!("a fault in a handler"),
-            "large" => Ok("x".repeat(usize::try_from(params["size"].as_u64().unwrap()).unwrap()).into()),
+            "large" => {
+                let params: Value = parse_params(params)?;
+                Ok("x".repeat(usize::try_from(params["size"].as_u64().unwrap()).unwrap()).into())
+            }
             "wait" => {
                 let _ = self.begun.lock().unwrap().send(());
                 self.gate.wait();
@@ -52,7 +55,7 @@ impl Handler for Toy {
         doze_mcp::MemorySwitch::new(true)
     }
 
-    fn open_mcp(&self, _params: Value) -> Result<doze_mcp::Project, WireError> {
+    fn open_mcp(&self, _params: Params) -> Result<doze_mcp::Project, WireError> {
         Err(WireError::unknown_method("mcp.open"))
     }
 
@@ -220,7 +223,7 @@ fn a_line_beyond_the_limit_is_told_before_it_ends_and_costs_no_memory() {
     assert_eq!(kind(&answer), ErrorKind::TooLarge);
     assert!(answer.outcome.unwrap_err().message.contains("1000"));
     raw.send(b"xx\n{\"id\":1,\"method\":\"echo\"}\n");
-    assert_eq!(raw.answer().id, json!(1));
+    assert_eq!(raw.answer().id, json!(1).into());
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn half_a_line_is_never_carried_out() {
     raw.send(b"{\"id\":1,\"method\":\"stop\"}");
     raw.writer.shutdown(std::net::Shutdown::Write).unwrap();
     let answer = raw.answer();
-    assert_eq!((answer.id.clone(), kind(&answer)), (Value::Null, ErrorKind::Invalid));
+    assert_eq!((answer.id.clone(), kind(&answer)), (Id::default(), ErrorKind::Invalid));
     assert!(raw.is_closed());
     assert!(!running.shutdown.has_begun());
 }
@@ -262,7 +265,7 @@ fn a_line_that_never_ends_is_given_up() {
     assert_eq!(kind(&slow.answer()), ErrorKind::Invalid);
     assert!(slow.is_closed());
     silent.send(b"{\"id\":1,\"method\":\"echo\"}\n");
-    assert_eq!(silent.answer().id, json!(1), "a silent caller may stay as long as it likes");
+    assert_eq!(silent.answer().id, json!(1).into(), "a silent caller may stay as long as it likes");
 }
 
 #[test]
