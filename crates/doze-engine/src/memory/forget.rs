@@ -81,6 +81,8 @@ impl Engine {
         by_person: bool,
     ) -> Result<Forgotten, EngineError> {
         let cause = if by_person { Cause::Person } else { Cause::Agent };
+        // What the office learned is buried in the same step.
+        self.mint_tombstone_key(owner)?;
         let mut seen = 0;
         let (gone, forgotten) = self.change_memory(owner, id, |snapshot, memory| {
             self.refuse_against_person(snapshot, owner, &memory, by_person)?;
