@@ -12,7 +12,7 @@ use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, Session, SessionEnd, SessionKey, SessionKind, Summary,
 };
-use doze_store::{ChangeSet, Options, Store};
+use doze_store::{ChangeSet, KnownIn, Options, Store};
 use jiff::Timestamp;
 
 const THREADS: u64 = 64;
@@ -78,7 +78,7 @@ fn change_set(number: u64) -> ChangeSet {
     });
     ChangeSet::new("local:0".into()).put_session(session).append_events(
         key,
-        Some("project".into()),
+        KnownIn::Project(Some("project".into())),
         0,
         events.collect(),
     )
