@@ -1,5 +1,6 @@
-//! A home that has been used for years, and how a measurement is told against its limit.
+//! A home that has been used for years, texts and vectors made up, and how a measurement is told against its limit.
 
+pub mod corpus;
 pub mod process;
 
 use std::path::Path;
@@ -30,6 +31,12 @@ pub fn used_home(memories: u64) -> Home {
     home
 }
 
+/// Bytes of the texts and vectors in a home with so many memories.
+pub fn content(memories: u64) -> u64 {
+    let vector = RtenEmbedder::model_id().dim as u64 * 4;
+    (0..memories).map(memory).map(|memory| (memory.title.len() + memory.body.len()) as u64 + vector).sum()
+}
+
 fn fill(path: &Path, memories: u64) {
     let store = Store::open(path, Options::default()).expect("the daemon has ended");
     let model = RtenEmbedder::model_id();
@@ -42,7 +49,8 @@ fn fill(path: &Path, memories: u64) {
             set = set.with(Change::PutVectors { doc: memory.id.to_string(), model: name.clone(), vectors });
             // Without knowing what a vector was made of, the daemon makes it again.
             let made_of = format!("vector:{}", memory.id);
-            set = set.put_aux(Family::Other, made_of, memory.content_hash.as_bytes());
+            let source = format!("{name}\0{}", memory.content_hash);
+            set = set.put_aux(Family::Other, made_of, source.into_bytes());
             set = set.put_memory(memory);
         }
         store.apply(set).expect("the disk has room");

@@ -1,5 +1,6 @@
 //! When two memories say the same, and when one replaces the other (S0.27–S0.28, `R5`).
 
+mod change;
 mod wording;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use regex::Regex;
 
 pub use crate::text::jaccard;
 use crate::text::{is_unspaced, normalise_words, one_line, regex};
+use change::{Stance, claim};
 use wording::{Difference, Wording};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).
@@ -74,12 +76,17 @@ pub struct Parts {
     conditions: BTreeSet<String>,
     /// What it leaves out: `without Dana`, `unless`, `except`.
     exceptions: BTreeSet<String>,
+    /// The words besides details and polarity that tell one thing from another, however short.
+    telling: BTreeSet<String>,
+    stance: Stance,
+    is_ascii: bool,
 }
 
 impl Parts {
     /// Takes a text apart. Linear in its length.
     pub fn of(text: &str) -> Self {
-        let text = one_line(text);
+        let told = one_line(text);
+        let text = as_statement(&told);
         let mut numbers = BTreeSet::new();
         let mut identifiers = BTreeSet::new();
         let mut plain = String::with_capacity(text.len());
@@ -97,14 +104,17 @@ impl Parts {
         }
         plain.push_str(&text[at..]);
         let subject = (numbers.len() + identifiers.len() > 1).then(|| subject(&text)).flatten();
-        let (polarity, turned_down) = polarity(&text);
+        let (polarity, mut turned_down) = polarity(&text);
+        turned_down.extend(left_behind(&told));
         let polarity: BTreeSet<String> = polarity.iter().map(|item| as_is_known(item)).collect();
-        let frame = POLAR.replace_all(&plain.to_lowercase(), " ").into_owned();
-        let frame: BTreeSet<String> = normalise_words(&frame)
-            .into_iter()
-            .filter(|word| !FILLERS.contains(&word.as_str()))
-            .map(|word| without_plural(&word).to_owned())
-            .collect();
+        let stated = POLAR.replace_all(&claim(&plain).to_lowercase(), " ").into_owned();
+        let telling = Wording::of(&stated);
+        let frame: BTreeSet<String> = if stated.chars().any(is_unspaced) {
+            telling.content_words().collect()
+        } else {
+            let words = normalise_words(&stated).into_iter().filter(|word| !FILLERS.contains(&word.as_str()));
+            words.map(|word| without_plural(&word).to_owned()).collect()
+        };
         let words = normalise_words(&text);
         // "Server A", "plan B": a letter of its own is a name.
         let letters =
@@ -112,11 +122,15 @@ impl Parts {
         let letters =
             letters.filter(|word| word.len() == 1 && *word != "I" && word.starts_with(char::is_uppercase));
         identifiers.extend(letters.map(str::to_owned));
+        let wording = Wording::of(&text);
         Self {
+            is_ascii: told.is_ascii(),
+            stance: Stance::of(&told, wording.words()),
+            telling: telling.telling_words(),
             word_hashes: hashes(&words),
             frame_hashes: hashes(&frame),
             words,
-            wording: Wording::of(&text),
+            wording,
             frame,
             numbers,
             identifiers,
@@ -162,7 +176,9 @@ impl Parts {
     ///   have changed places, a detail differs.
     /// - Update: what is left without those is the same wording, and what differs is a measured number or version, a
     ///   negation, or an identifier or path in the place of a value; or the newer turns down the older's choice
-    ///   ("use pnpm, not npm" after "use npm"); or one word is replaced by what contradicts it (`enable` by `disable`).
+    ///   ("use pnpm, not npm" after "use npm"); or one word is replaced by what contradicts it (`enable` by `disable`),
+    ///   or by another one where the newer says that this has changed (`now`, `from now on`).
+    ///   What can be forbidden or demanded of many things is never news about one.
     ///   Names never make an update: two things can both be true of two
     ///   names.
     /// - Distinct: all else. In doubt both stand.
@@ -173,6 +189,7 @@ impl Parts {
             && newer.turned_down.is_empty()
             && !self.wording.may_oppose(&newer.wording)
             && !self.wording.is_like(&newer.wording)
+            && !newer.stance.is_news
         {
             return Relation::Distinct;
         }
@@ -180,10 +197,21 @@ impl Parts {
         if conditions_differ(&self.conditions, &newer.conditions) || self.exceptions != newer.exceptions {
             return Relation::Distinct;
         }
-        let identifiers_differ = self.identifiers != newer.identifiers;
+        let identifiers_differ = !self.names_all_of(newer) || !newer.names_all_of(self);
         let numbers_differ = self.numbers != newer.numbers;
         let polarity_differs = self.polarity != newer.polarity;
         let names_differ = self.names_differ(newer);
+        if newer.stance.is_news
+            && self.stance.is_single(&newer.stance)
+            && !numbers_differ
+            && !polarity_differs
+            && self.wording.has_replaced_one(&newer.wording)
+        {
+            return Relation::Update;
+        }
+        if !names_differ && newer.turns_down(self) {
+            return Relation::Update;
+        }
         if !(identifiers_differ || numbers_differ || polarity_differs || names_differ) {
             return match self.wording.difference(&newer.wording) {
                 Difference::Opposite => Relation::Update,
@@ -193,8 +221,12 @@ impl Parts {
                 Difference::None | Difference::Other => Relation::Distinct,
             };
         }
-        if newer.turns_down(self) {
-            return Relation::Update;
+        let differing = self.numbers.symmetric_difference(&newer.numbers).cloned();
+        if (numbers_differ || identifiers_differ) && polarity_differs
+            || numbers_differ && self.stance.allows_both(&newer.stance, differing)
+            || identifiers_differ && self.stance.allows_both_places(&newer.stance)
+        {
+            return Relation::Distinct;
         }
         let loses_detail =
             newer.numbers.len() < self.numbers.len() || newer.identifiers.len() < self.identifiers.len();
@@ -217,9 +249,32 @@ impl Parts {
         Relation::Update
     }
 
+    /// How `newer` stands to `self` in the office face: S0.28 to the letter on ASCII, where nothing but a number, a
+    /// version, a negation, an identifier, a path or a name that differs keeps texts apart which have most of their words
+    /// in common (`R5`). Other scripts go by [`Self::relation_to`].
+    pub fn office_relation_to(&self, newer: &Self) -> Relation {
+        let relation = self.relation_to(newer);
+        if !(self.is_ascii && newer.is_ascii) {
+            return relation;
+        }
+        let is_same = || {
+            self.has_words_of(newer)
+                && self.numbers == newer.numbers
+                && self.polarity == newer.polarity
+                && self.names_all_of(newer)
+                && newer.names_all_of(self)
+                && !self.names_differ(newer)
+        };
+        match relation {
+            Relation::Distinct if is_same() => Relation::Duplicate,
+            Relation::Duplicate if !self.has_words_of(newer) => Relation::Distinct,
+            decided => decided,
+        }
+    }
+
     /// They are about the same: a word more (`the admin API`) speaks of something else, or of a part of it.
     fn same_frame(&self, newer: &Self) -> bool {
-        !self.frame.is_empty() && self.frame == newer.frame
+        !self.frame.is_empty() && self.frame == newer.frame && self.telling == newer.telling
     }
 
     /// Whether this text has every number, identifier, negation and exception of another one.
@@ -230,10 +285,21 @@ impl Parts {
             && other.exceptions.is_subset(&self.exceptions)
     }
 
+    /// Whether it mentions every identifier of another text, in whatever case.
+    fn names_all_of(&self, other: &Self) -> bool {
+        let words = || self.wording.words().iter();
+        other.identifiers.iter().all(|name| {
+            self.identifiers.contains(name)
+                || words().any(|word| word == name || word == wording::alike(name))
+        })
+    }
+
     /// Names on both sides that the other does not mention at all.
     fn names_differ(&self, newer: &Self) -> bool {
         let only = |a: &Self, b: &Self| {
-            a.names.iter().any(|name| !b.words.contains(name) && !b.names.contains(name))
+            let is_known =
+                |name| b.words.contains(name) || b.names.contains(name) || b.turned_down.contains(name);
+            a.names.iter().any(|name| !is_known(name))
         };
         only(self, newer) && only(newer, self)
     }
@@ -247,14 +313,22 @@ impl Parts {
         else {
             return false;
         };
+        let turned_down: BTreeSet<&str> = older
+            .turned_down
+            .iter()
+            .chain([chosen_against])
+            .flat_map(|word| [word.as_str(), wording::alike(word)])
+            .collect();
         let rest = |parts: &Self| -> BTreeSet<String> {
-            parts.frame.iter().filter(|word| *word != chosen_against).cloned().collect()
+            let details = parts.identifiers.iter().chain(&parts.numbers);
+            let words = parts.telling.iter().chain(details);
+            words.filter(|word| !turned_down.contains(word.as_str())).cloned().collect()
         };
         let (old, new) = (rest(older), rest(self));
         // The chosen value is the one word more that the newer may have.
-        let shared = old.intersection(&new).count();
-        let both_sides = !older.turned_down.is_empty();
-        old.len() - shared <= usize::from(both_sides) && new.len() - shared <= 2 && (shared > 0 || both_sides)
+        old.is_subset(&new)
+            && new.len() - old.len() <= 1
+            && (!old.is_empty() || !older.turned_down.is_empty())
     }
 }
 
@@ -319,7 +393,8 @@ static NAMING_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)#\d+|\b(?:issue|pr|bug|ticket|step|phase|stage|chapter|line|error|task|round|milestone|rfc|cve|pull request|",
         r"exit code|status|worker|server|shard|replica|instance|agent|player|level|partition|slot|channel|thread|gpu|pod|",
-        r"cluster|zone|tier|sprint|host|machine|team|group|row|column|scene|variant|option)\s+#?\d+"
+        r"cluster|zone|tier|sprint|host|machine|team|group|row|column|scene|variant|option)\s+#?\d+|",
+        r"\b(?:[\p{L}]+\s+\d+|v\d[\d.]*)\s+(?:is|are|has|have|takes?|runs?|uses?|returns?|listens?|goes|gets?|allows?|needs?|costs?|gives?)\b"
     ))
 });
 
@@ -327,7 +402,7 @@ static NAMING_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
 /// without spaces.
 static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)^(?:(?:the|a|an|our|this|my)\s+)?([\p{L}-]+)(?:\s+[\p{L}-]+)?\s+[#`]?([a-z_-]*\d[\w.-]*)\b|",
+        r"(?i)^(?:(?:the|a|an|our|this|my)\s+)?([\p{Latin}-]+)(?:\s+[\p{Latin}-]+)?\s+[#`]?([a-z_-]*\d[\w.-]*)\b|",
         r"^(\p{Han}{1,8})\s*(\d+)"
     ))
 });
@@ -388,20 +463,21 @@ static VALUE_PLACE: LazyLock<Regex> = LazyLock::new(|| {
 
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)\b(not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|jamais|pas|nunca|не)\s+",
+        r"(?i)\b(not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|avoid|instead of|rather than|over|than|before|after|nicht|kein|keine|niemals|nie|keinesfalls|ohne|jamais|pas|sans|nunca|sin|не|никогда|нельзя|без|hardly ever|rarely)\s+",
         r"(?:(?:to|be|use|using|the|a|an|any|each|every|ever|is|are|you|we|your|our|making)\s+)*([\w@./-]+)|",
-        r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
-        r"([\p{Han}\p{Katakana}A-Za-z0-9]+)(?:し)?(?:ない|ません|ではなく|しては(?:いけない|ならない))|",
-        r"(하지 마|않|안 |못 |말고)"
+        r"(而不是|而非|不要|不能|不得|不可|不用|不会|不是|不必|不再|不许|不准|无需|无须|切勿|禁止|严禁|请勿|别|勿|没有|未|不|非|无)\s*(\p{Han}{1,2}|[A-Za-z0-9_./-]+)|",
+        r"([\p{Han}\p{Katakana}A-Za-z0-9]+)\p{Hiragana}{0,3}?(?:ない|ません|なく|ずに|ではなく|ては(?:いけ|なら))|",
+        r"(하지 마|지 ?마|않|안 ?돼|안 ?됩|안 |못 |말고|금지|없이)"
     ))
 });
 
 /// What [`Parts::frame`] leaves out: negations, their opposites and the auxiliaries round them.
 static POLAR: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"\b(?:before|after|not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|does not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|always|must|should|avoid|please|now|currently|still|ever|also|just|only|does|do|can|will|may)\b|",
-        r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|切勿|禁止|请勿|别|勿|没有|未|不|要|",
-        r"必ず|常に|しない|ない|ません|항상|반드시|절대"
+        r"\b(?:before|after|not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|does not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|always|must|should|avoid|please|instead of|rather than|from now on|now|any ?more|currently|since today|still|ever|also|just|only|does|do|can|will|may)\b|",
+        r"\b(?:immer|niemals|nie|nicht|keine?|bitte|jetzt|nun|jamais|toujours|nunca|siempre)\b|",
+        r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|不必|不再|无需|无须|切勿|禁止|请勿|别|勿|没有|未|不|要|",
+        r"必ず|常に|絶対に|しない|ない|ません|今は|今|항상|반드시|절대|이제|(?:하)?지\s?마(?:세요)?|(?:하)?지\s?않\w*|(?:하)?세요|면\s?안\s?(?:됩니다|돼요|된다)"
     ))
 });
 
@@ -475,6 +551,59 @@ fn names(text: &str) -> BTreeSet<String> {
     out
 }
 
+/// What is turned down by a change: `switched from Jest to Vitest`.
+static LEFT_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)\b(?:renamed|moved|switched|migrated|changed|went|upgraded)\b[^.;]{0,60}?\bfrom\s+(?:the\s+)?([\w@./-]+)\s+to\b|",
+        r"\b(?:statt|anstatt)\s+([\w@./-]+)|不再使用\s*([\w@./-]+)|",
+        r"\b(?:does\s+not|doesn['’]t|do\s+not|don['’]t|no\s+longer)\s+\w+\s+(?:[\w-]+\s+){0,3}?([\w@./-]+)(?:\s+any\s?more)?\s*[,;]\s*(?:but\s+)?(?:it|they|we)\s",
+    ))
+});
+
+/// The words that a text says to be left behind.
+fn left_behind(text: &str) -> BTreeSet<String> {
+    let what = LEFT_BEHIND.captures_iter(text).flat_map(|found| {
+        let group = (1..found.len()).find_map(|group| found.get(group)).map_or("", |m| m.as_str());
+        normalise_words(group)
+    });
+    what.collect()
+}
+
+/// A change told as what holds since: `We switched from Jest to Vitest` as `We use Vitest`. Japanese says "must" as "not
+/// to do it will not do".
+fn as_statement(text: &str) -> String {
+    static CHANGES: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+        [
+            (
+                regex(
+                    r"(?:なければ|なくては|ないと|なきゃ)(?:なりません|ならない|いけません|いけない|だめ(?:です)?)",
+                ),
+                "べき",
+            ),
+            (
+                regex(
+                    r"(?i)\b(?:have\s+)?(?:switched|moved|migrated|went|upgraded)\s+(?:over\s+)?from\s+\S+\s+to\s+",
+                ),
+                "use ",
+            ),
+            (
+                regex(
+                    r"(?i)^(?:we\s+)?(?:have\s+)?(?:just\s+)?(?:renamed|changed|moved)\s+(.{3,60}?)\s+from\s+\S+\s+to\s+",
+                ),
+                "$1 is ",
+            ),
+            (
+                regex(
+                    r"(?i)\b(?:does\s+not|doesn['’]t|do\s+not|don['’]t|no\s+longer)\s+[^,;.]{3,60}?(?:\s+any\s?more)?\s*[,;]\s*(?:but\s+)?(?:it|they|we)\s+(?:now\s+)?",
+                ),
+                "",
+            ),
+            (regex(r"(?i)\s+(?:now|any\s?more|from\s+now\s+on|since\s+today)\s*[.!]*$"), "."),
+        ]
+    });
+    CHANGES.iter().fold(text.to_owned(), |text, (change, so)| change.replace_all(&text, *so).into_owned())
+}
+
 fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut polarity = BTreeSet::new();
     let mut turned_down = BTreeSet::new();
@@ -483,6 +612,10 @@ fn polarity(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
             [1, 3].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str()).to_lowercase();
         let what = [2, 4, 5, 6].into_iter().find_map(|group| found.get(group)).map_or("", |m| m.as_str());
         let what = what.trim_end_matches(['.', ',']).to_lowercase();
+        if matches!(how.as_str(), "before" | "after") && what.starts_with(|c: char| c.is_ascii_digit()) {
+            // `expires after 15 minutes`
+            continue;
+        }
         let class = match how.as_str() {
             "before" | "after" => how.as_str(),
             _ => "not",

@@ -230,7 +230,7 @@ fn closest<'a, K: Comparable>(memories: &'a [K], newer: &Parts) -> Option<(&'a M
         .filter(|known| known.memory().status == Status::Active)
         .filter_map(|known| {
             let older = known.parts();
-            let relation = older.relation_to(newer);
+            let relation = older.office_relation_to(newer);
             (relation != Relation::Distinct)
                 .then(|| (known.memory(), relation, jaccard(older.words(), newer.words())))
         })

@@ -103,17 +103,79 @@ static HEARSAY: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// What somebody else said is quoted: what follows the colon is theirs.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^\W*(?:(?:so|and|but|also)\W+)*(?:[\w'’.-]+\s+){1,5}?(?:say(?:s|ing)?|said|claim(?:s|ed)?|tells?|told(?:\s+(?:us|me))?|writes?|wrote|answer(?:s|ed)|",
+        r"repl(?:ies|ied)|prints?|printed|reads?|suggests?|recommends?)\s*:\s*\S"
+    ))
+});
+
+/// It holds no more, only now, or nowhere but in the speaker's mind.
+static NOT_MEANT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^\W*(?:(?:and|but|so|ok(?:ay)?)\W+)*(?:(?:the|our)\s+(?:old|former|previous)\s+(?:rule|convention|policy|team|way|practice)\b|an?\s+example\s+of\b|we\s+used\s+to\s+\w+|for\s+(?:example|instance)\b|",
+        r"(?:imagine|pretend|suppose|assume)\b|just\s+(?:this|for)\s+(?:once|now|today)\b|(?:just\s+)?(?:this\s+once|for\s+(?:today|now))\b|in\s+this\s+(?:task|session|chat|prompt)\b|",
+        r"(?:please\s+)?(?:write|add|create|draft)\s[^.:]{0,60}\b(?:(?:asserts?|says?|output\s+is)\b|(?:readme|prompt|comment|contributing|this)\b[^.:]{0,30}:\s*\S)|",
+        r"(?:please\s+)?(?:translate|fix|correct|rephrase|explain|summari[sz]e)\s[^.:]{0,60}\b(?:sentence|grammar|this|to\s+\w+)\b[^.:]{0,20}:\s*\S)|",
+        r"\b(?:just\s+kidding|(?:only|just)\s+joking|until\s+tomorrow)\b"
+    ))
+});
+
 /// Whether a person asks, doubts or reports something rather than telling it.
 pub(crate) fn is_doubt(sentence: &str) -> bool {
     (DOUBTS.is_match(sentence) || HEARSAY.is_match(sentence)) && !GOES_ON.is_match(sentence)
+        || QUOTED.is_match(sentence)
+        || NOT_MEANT.is_match(sentence)
         || TAKES_BACK.is_match(sentence)
+}
+
+/// Whether a sentence asks for an opinion of the one before, which is not the speaker's own then.
+pub(crate) fn asks_about_it(sentence: &str) -> bool {
+    static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\b[^.]{0,60}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
+        )
+    });
+    ASKS.is_match(sentence)
+}
+
+/// Whether a person takes back what they said just before.
+pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
+    static BACK: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(?i)^\W*(?:(?:no|oh|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|(?:scrap|undo|ignore|forget|disregard)\s+(?:that|this|it|what\s+i\s+said|the\s+last)\b|",
+            r"wrong\s+(?:project|window|chat|terminal|repo)|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
+            r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies)|^(?:算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
+        ))
+    });
+    BACK.is_match(sentence)
+}
+
+/// A person's text up to where they paste what somebody or something else wrote: what follows a line like `The customer
+/// writes:` or `Here is the output:`, and what has the head of a mail.
+pub(crate) fn before_paste(text: &str) -> &str {
+    static PASTES: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(?im)^[^\n]{0,100}?(?:\b(?:say(?:s|ing)?|said|writes?|wrote|answer(?:s|ed)|replied|prints?|printed|told\s+(?:us|me)|found\s+(?:this|it)|get\s+this)\b[^\n:]{0,50}|",
+            r"\b(?:here(?:['’]s|\s+is|\s+are)|this\s+is|look\s+at|from|in)\b[^\n:]{0,60}\b(?:readme|contributing|claude|agents|changelog|log|output|error|message|mail|ticket|slack|diff|text|file|page)(?:\.md)?\b[^\n:]{0,40}|",
+            r"^slack\b[^\n:]{0,20}):[ \t]*\r?$|",
+            r"^(?:subject|from|to|date):[ \t]+\S[^\n]*$|^changelog\b[^\n]{0,20}:?[ \t]*$|^(?:review\s+this\s+diff|git\s+log)\b[^\n]{0,20}$|",
+            r"^(?:(?:fix|correct|check)\s+the\s+(?:grammar|spelling)|translate|rephrase|proofread)\b[^\n]{0,80}$"
+        ))
+    });
+    static OWN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"(?i)\b(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|already\s+)?(?:said|say|wrote|told)\b")
+    });
+    let paste = PASTES.find_iter(text).find(|found| !OWN.is_match(found.as_str()));
+    paste.map_or(text, |found| &text[..found.start()])
 }
 
 /// `sentence` behind the words that reject what was said before: `That's wrong, the API listens on port 4000.`
 pub(crate) fn after_rejection(sentence: &str) -> &str {
     static REJECTION: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)^\W*(?:no\W+)?(?:(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|outdated|stale|not\s+(?:true|right|correct)(?:\s+any\s*more)?|no\s+longer\s+(?:true|right|correct|the\s+case))|wrong|incorrect|not\s+any\s*more)\s*[,:;–—-]\s*",
+            r"(?i)^\W*(?:no\W+)?(?:correction|update|heads[\s-]up|(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|outdated|stale|not\s+(?:true|right|correct)(?:\s+any\s*more)?|no\s+longer\s+(?:true|right|correct|the\s+case))|wrong|incorrect|not\s+any\s*more)\s*[,:;–—-]\s*",
         )
     });
     REJECTION.find(sentence).map_or(sentence, |found| &sentence[found.end()..])

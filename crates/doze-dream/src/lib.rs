@@ -22,7 +22,9 @@ pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, own
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use cron::{Cron, CronError};
 pub use digest::{digest, told};
-pub use plan::{CandidateOf, Plan, PlanInput, Ran, TakenBack, plan, retires_when, settled, taken_back};
+pub use plan::{
+    CandidateOf, Plan, PlanInput, Ran, TakeApart, TakenBack, plan, retires_when, settled, taken_back,
+};
 pub use replied::{Proposal, is_own_account, proposed, spoken_of};
 pub use undo::{Standing, Undo, UndoError, UndoStep, undo};
 

@@ -168,6 +168,11 @@ impl Engine {
 }
 
 impl Engine {
+    /// For times when nobody is at work: gives back memory that is only worth holding while somebody is.
+    pub fn rest(&self) {
+        self.inner.known_facts.rest();
+    }
+
     /// Upkeep for quiet times: keeps the history within its bounds (`R6`) and gives the space of what was deleted
     /// back to the disk. Answers how many sessions went.
     pub fn tidy(&self, owner: &OwnerId) -> Result<u64, EngineError> {

@@ -303,3 +303,115 @@ proptest! {
         prop_assert_ne!(relation(&older, &newer), Duplicate);
     }
 }
+
+/// Pairs of which both must stand, whichever was said first.
+#[test]
+fn what_holds_of_another_thing_or_part_replaces_nothing() {
+    let table = [
+        // What can be forbidden or demanded of many things.
+        ("Never edit files in lib/generated.", "Never edit files in lib/vendored."),
+        ("Always lint the files in web/shop.", "Always lint the files in web/admin."),
+        ("Never use port 3000 for tests.", "Never use port 5432 for tests."),
+        ("Always test on Python 3.9.", "Always test on Python 3.12."),
+        ("Always retry on 429.", "Always retry on 503."),
+        ("Never deploy between 9 and 11.", "Never deploy between 14 and 16."),
+        ("禁止使用 3000 端口。", "禁止使用 5432 端口。"),
+        ("ポート3000は絶対に使わないでください。", "ポート5432は絶対に使わないでください。"),
+        // A choice for one part, and the other way round for another.
+        ("Always use tabs, not spaces, in Go files.", "Always use spaces, not tabs, in Python files."),
+        ("Always use npm to install packages.", "Always use pnpm, not npm, to install mobile packages."),
+        ("Always use Postgres for storage.", "Always use SQLite instead of Postgres for mobile storage."),
+        ("Always use yarn here.", "Always use npm there."),
+        // Short words and modal verbs tell things apart.
+        ("Always use 2 spaces in js files.", "Always use 4 spaces in py files."),
+        ("The eu limit is 100 requests.", "The us limit is 200 requests."),
+        ("Always wait 5 seconds before a restart.", "Always wait 10 seconds after a restart."),
+        ("Users can upload 5 files.", "Users must upload 2 files."),
+        // A number that names a thing.
+        ("The rate limit for plan 2 is 100 requests.", "The rate limit for plan 3 is 500 requests."),
+        ("Our public API in v1 returns 50 items.", "Our public API in v2 returns 100 items."),
+        ("The budget for May 2025 is 500 dollars.", "The budget for May 2026 is 800 dollars."),
+        // What one says more narrows it, or makes the list longer.
+        (
+            "Always run the linter before committing.",
+            "Always run the linter and the type checker before committing.",
+        ),
+        ("Never connect to the database.", "Never connect to the database as root."),
+        ("Never restart the worker.", "Never restart the worker manually."),
+        ("Never log request bodies.", "Never log request bodies containing passwords."),
+        ("Never edit the schema.", "Never edit the schema once it is released."),
+        ("Never send emails to customers.", "Never send emails to customers after 10 pm."),
+        ("必须使用 SQLite 数据库。", "测试时必须使用 SQLite 数据库。"),
+        ("只对管理员开放导出", "只对非管理员开放导出"),
+        ("重试次数最多为三次", "重试次数最多为十三次"),
+        ("必ず本番のログを確認してください。", "必ず本番以外のログを確認してください。"),
+        // The form of a word tells which thing is meant.
+        ("Never edit the routing module.", "Never edit the routes module."),
+        ("Never touch the logging package.", "Never touch the log package."),
+        ("Never retry failed jobs.", "Never retry failing jobs."),
+        // Nothing says that the first no longer holds.
+        ("Always use black for formatting.", "Always use ruff for formatting."),
+        ("From now on, always run the api tests.", "From now on, always run the web tests."),
+    ];
+    for (one, other) in table {
+        assert_eq!(relation(one, other), Distinct, "{one} / {other}");
+        assert_eq!(relation(other, one), Distinct, "{other} / {one}");
+    }
+}
+
+#[test]
+fn what_says_that_it_has_changed_is_news() {
+    let table = [
+        ("The session token expires after 15 minutes.", "The session token now expires after 30 minutes."),
+        ("Dana owns the billing service.", "Omar owns the billing service now."),
+        ("The API lives in services/api.", "The API lives in apps/api now."),
+        ("Always use black for formatting.", "From now on always use ruff for formatting."),
+        ("Always answer in German.", "Always answer in English from now on."),
+        ("We use Jest for unit tests.", "We switched from Jest to Vitest for unit tests."),
+        ("Our default branch is master.", "We renamed the default branch from master to main."),
+        (
+            "The API listens on port 3000.",
+            "The API does not listen on port 3000 anymore, it listens on port 4000.",
+        ),
+        (
+            "We use REST for the public API because clients know it.",
+            "We use GraphQL instead of REST for the public API because clients need fewer calls.",
+        ),
+        ("API 运行在 3000 端口。", "API 现在运行在 4000 端口。"),
+        ("提交前必须运行测试。", "提交前无需运行测试。"),
+        ("ログは必ず残してください。", "ログは残さないでください。"),
+        ("マイグレーションは必ず手で書いてください。", "マイグレーションは手で書かないでください。"),
+        ("항상 npm을 쓰세요.", "npm을 쓰지 마세요."),
+        ("Der Dienst darf Adressen schreiben.", "Der Dienst darf nie Adressen schreiben."),
+    ];
+    for (older, newer) in table {
+        assert_eq!(relation(older, newer), Update, "{older} / {newer}");
+    }
+    // "Must" is no negation in Japanese, and who speaks in other case says the same.
+    assert_eq!(relation("必ずテストを書かなければなりません", "テストを書かなければならない"), Duplicate);
+    assert_eq!(relation("The API listens on port 3000.", "the api listens on port 3000"), Duplicate);
+    assert_eq!(
+        relation("Verwende immer Tabs zum Einrücken.", "Bitte verwende immer Tabs zum Einrücken."),
+        Duplicate
+    );
+}
+
+#[test]
+fn the_office_goes_by_the_seeds_words_on_ascii() {
+    let office = |a: &str, b: &str| Parts::of(a).office_relation_to(&Parts::of(b));
+    let table = [
+        ("the tests need a running database", "the tests need a database running", Duplicate),
+        ("reads config files and env files", "reads env files and config files", Duplicate),
+        ("deploy the web app every monday", "deploy the web app every friday", Duplicate),
+        ("deploy the web app every monday at 9", "deploy the web app every monday at 10", Update),
+        ("deploy the web app every monday", "never deploy the web app every monday", Update),
+        ("Dana owns the billing service code", "Omar owns the billing service code", Distinct),
+        // Paraphrases below the threshold are new facts.
+        ("run the linter before committing", "run the linter before you commit", Distinct),
+        // Other scripts go by the finer rule.
+        ("只对管理员开放导出", "只对非管理员开放导出", Distinct),
+    ];
+    for (older, newer, expected) in table {
+        assert_eq!(office(older, newer), expected, "{older} / {newer}");
+    }
+}

@@ -32,33 +32,32 @@ pub(super) struct Wording {
 
 impl Wording {
     pub(super) fn of(text: &str) -> Self {
-        let mut words = Vec::new();
-        let mut word = String::new();
-        let mut take = |word: &mut String| {
-            if !word.is_empty() {
-                words.push(alike(word).to_owned());
-                word.clear();
-            }
-        };
-        for c in text.nfkc().flat_map(char::to_lowercase) {
-            if is_unspaced(c) {
-                take(&mut word);
-                word.push(c);
-                take(&mut word);
-            } else if c.is_alphanumeric()
-                || unicode_normalization::char::is_combining_mark(c)
-                || (matches!(c, '+' | '#') && !word.is_empty())
-            {
-                word.push(c);
-            } else if !matches!(c, '\'' | '’' | '‘' | 'ʼ' | '\u{200c}' | '\u{200d}' | '\u{ad}') {
-                take(&mut word);
-            }
-        }
-        take(&mut word);
+        let raw = words_of(text);
+        let words: Vec<String> = (0..raw.len()).map(|at| canonical(&raw, at).to_owned()).collect();
         let has_rivals = words.iter().any(|word| RIVAL_STEMS.contains(word.as_str()));
         let content: BTreeSet<String> =
             words.iter().filter(|word| !is_function_word(word)).cloned().collect();
         Self { content: super::hashes(&content), words, has_rivals }
+    }
+
+    /// Its words, as they are compared.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The words that can tell one thing from another: all but articles, auxiliaries and what only stresses.
+    pub(super) fn telling_words(&self) -> BTreeSet<String> {
+        let is_soft = |word: &str| SOFT.contains(word) || is_hiragana(word);
+        self.words.iter().filter(|word| !is_soft(word)).cloned().collect()
+    }
+
+    /// Whether all is common but one word of each that carries meaning.
+    pub(super) fn has_replaced_one(&self, newer: &Self) -> bool {
+        let of_own = |a: &Self, b: &Self| {
+            let common: BTreeSet<&String> = b.words.iter().collect();
+            a.words.iter().filter(|word| !is_function_word(word) && !common.contains(word)).count()
+        };
+        self.words.len() > 2 && of_own(self, newer) == 1 && of_own(newer, self) == 1
     }
 
     /// What it is about, without the words that carry it and those that only say how much or under which condition.
@@ -105,17 +104,19 @@ impl Wording {
         }
         let left = places.into_iter().filter(|(_, places)| !places.is_empty());
         let theirs: BTreeSet<&str> = left.map(|(word, _)| word).collect();
+        let is_said_again = |all: &[String], word: &&&str| all.iter().any(|one| one == **word);
         let apart = |groups| mine.iter().any(|a| theirs.iter().any(|b| are_apart(groups, a, b)));
-        let content = |words: &mut dyn Iterator<Item = &&str>| words.filter(|w| !is_function_word(w)).count();
-        let (only_mine, only_theirs) = (content(&mut mine.iter()), content(&mut theirs.iter()));
-        let is_narrowed = narrows(self, other) || narrows(other, self);
+        let says_more = |word: &&&str| !is_function_word(word) && !HARMLESS_STEMS.contains(**word);
+        let only_mine =
+            mine.iter().filter(says_more).filter(|word| !is_said_again(&other.words, word)).count();
+        let only_theirs =
+            theirs.iter().filter(says_more).filter(|word| !is_said_again(&self.words, word)).count();
         if is_reversed(&order) || is_swapped(&self.words, &other.words) || apart(DIRECTIONS) {
             return Difference::Other;
         }
         match (only_mine, only_theirs) {
             (1, 1) if order.len() > 1 && apart(RIVALS) => Difference::Opposite,
-            _ if is_narrowed => Difference::Other,
-            (0, _) | (_, 0) => Difference::None,
+            (0, 0) => Difference::None,
             _ => Difference::Other,
         }
     }
@@ -145,24 +146,44 @@ fn is_swapped(a: &[String], b: &[String]) -> bool {
     a.get(at + 1).is_some_and(|next| *next == b[at] && a[at] == b[at + 1] && same(at + 2))
 }
 
-/// Whether a text has a word that makes the other's statement one about a part of it, or its opposite: before a common
-/// word (`binary files`), behind a preposition (`for admins`), or one that says not to (`skip running`).
-fn narrows(text: &Wording, other: &Wording) -> bool {
-    let common: BTreeSet<&str> = other.words.iter().map(String::as_str).collect();
-    let is_more = |word: &str| !common.contains(word) && !is_function_word(word) && !HARMLESS.contains(&word);
-    text.words.iter().enumerate().any(|(at, word)| {
-        if !is_more(word) {
-            return false;
+/// The words of a text as they stand, in lower case.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut take = |word: &mut String| {
+        if !word.is_empty() {
+            words.push(std::mem::take(word));
         }
-        let is_latin = word.bytes().all(|b| b.is_ascii_alphabetic());
-        let next = text.words.get(at + 1).filter(|next| common.contains(next.as_str()));
-        let before =
-            text.words[..at].iter().rev().find(|word| !matches!(word.as_str(), "the" | "a" | "an" | "our"));
-        NEGATING_STEMS.contains(word.as_str())
-            || (is_latin
-                && (next.is_some_and(|next| !is_function_word(next))
-                    || before.is_some_and(|before| PREPOSITIONS.contains(&before.as_str()))))
-    })
+    };
+    for c in text.nfkc().flat_map(char::to_lowercase) {
+        if is_unspaced(c) {
+            take(&mut word);
+            word.push(c);
+            take(&mut word);
+        } else if c.is_alphanumeric()
+            || unicode_normalization::char::is_combining_mark(c)
+            || (matches!(c, '+' | '#') && !word.is_empty())
+        {
+            word.push(c);
+        } else if !matches!(c, '\'' | '’' | '‘' | 'ʼ' | '\u{200c}' | '\u{200d}' | '\u{ad}') {
+            take(&mut word);
+        }
+    }
+    take(&mut word);
+    words
+}
+
+/// A word as it is compared. What tells which thing is meant keeps its form: the `routing module` is not the
+/// `routes module`, while `before committing` is `before you commit`.
+fn canonical(raw: &[String], at: usize) -> &str {
+    let word = raw[at].as_str();
+    let is_ing = word.ends_with("ing");
+    let is_form = is_ing || word.ends_with("ed");
+    let before = at.checked_sub(1).and_then(|at| raw.get(at)).map(String::as_str);
+    let is_verb =
+        before.is_none_or(|before| BEFORE_ED.contains(&before) || is_ing && BEFORE_ING.contains(&before));
+    let is_followed = raw.get(at + 1).is_some_and(|next| !is_function_word(stem(next)));
+    if is_form && !is_verb && is_followed { word } else { alike(word) }
 }
 
 /// An English word without its inflection, so that `commits`, `committed` and `committing` are one.
@@ -211,6 +232,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["start", "begin", "launch"],
     &["fix", "correct", "repair"],
     &["directly", "straight"],
+    &["if", "when", "whenever"],
 ];
 
 /// Words of which one contradicts the other when said of the same thing.
@@ -235,15 +257,6 @@ const RIVALS: &[&[&str]] = &[
 static RIVAL_STEMS: LazyLock<BTreeSet<&str>> =
     LazyLock::new(|| RIVALS.iter().flat_map(|group| group.iter()).map(|word| known_as(stem(word))).collect());
 
-/// Words that say not to do what follows.
-const NEGATING: &[&str] = &[
-    "skip", "stop", "refuse", "block", "ban", "forbid", "prevent", "avoid", "ignore", "omit", "drop",
-    "prohibit", "deny", "disable", "避", "免", "拒", "停", "禁",
-];
-
-static NEGATING_STEMS: LazyLock<BTreeSet<&str>> =
-    LazyLock::new(|| NEGATING.iter().map(|word| known_as(stem(word))).collect());
-
 /// Words that qualify nothing.
 const HARMLESS: &[&str] = &[
     "whole",
@@ -261,8 +274,28 @@ const HARMLESS: &[&str] = &[
     "code",
 ];
 
-const PREPOSITIONS: &[&str] =
-    &["for", "in", "of", "on", "at", "with", "by", "from", "under", "during", "within", "inside"];
+static HARMLESS_STEMS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| HARMLESS.iter().flat_map(|word| [*word, alike(word)]).collect());
+
+/// Words in front of a verb that ends in `-ed`, and those in front of one that ends in `-ing`.
+const BEFORE_ED: &[&str] = &[
+    "is", "are", "be", "was", "were", "been", "not", "never", "always", "we", "i", "you", "they", "it",
+    "has", "have", "had",
+];
+const BEFORE_ING: &[&str] = &[
+    "before", "after", "when", "while", "without", "by", "for", "to", "then", "start", "stop", "keep",
+    "avoid", "skip", "from", "of", "and", "or", "on", "in",
+];
+
+/// Words that can stand or fall without another thing being meant.
+static SOFT: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    "a an the this that these those it its is are was were be been being am do does did will shall have has had so \
+     also and please we i you our always must should just only still ever very really at as der die das den dem ein eine \
+     einen jetzt nun bitte 的 了 是 在 着 就 也 在"
+        .split_whitespace()
+        .flat_map(|word| [word, stem(word)])
+        .collect()
+});
 
 /// Function words of which one turns round what the other says.
 const DIRECTIONS: &[&[&str]] = &[
@@ -279,6 +312,7 @@ const DIRECTIONS: &[&[&str]] = &[
     &["our", "your"],
     &["and", "or"],
     &["by", "to", "for"],
+    &["here", "there"],
     &["he", "she"],
     &["him", "her"],
     &["his", "her"],
@@ -289,9 +323,9 @@ const FUNCTION_WORDS: &str = "a an the and or but so that this these those it it
     has have had do does did done will would shall should can could may might must not no never dont cannot cant \
     doesnt of in on at by to for from with into onto over as than then instead rather via through per when whenever \
     while where which who what if because since there here i you we our your my their they he she his her also just \
-    now currently still already please always only very really ever any ensure sure remember note before after \
+    now currently still already please bitte kindly simply there always only very really ever any ensure sure remember note before after \
     der die das den dem des ein eine einen einem einer und le la les un une el los las del на в и \
-    的 了 是 在 要 把 和 与 就 也 来 很 都 应 该 请 会 被 对 于 为 以 而 这 那 个 须 必 总 始 终 \
+    的 了 是 在 要 把 和 与 就 也 来 很 都 应 该 请 会 被 对 于 为 以 而 这 那 个 须 必 务 总 始 终 絶 対 \
     은 는 이 가 을 를 의 에 서 로 와 과 도 만 합 니 다 한 하";
 
 static FUNCTION: LazyLock<BTreeSet<&str>> =
@@ -314,7 +348,9 @@ fn are_apart(groups: &[&[&str]], a: &str, b: &str) -> bool {
 
 /// Hiragana are particles and endings; numbers and versions are compared elsewhere, without their `v`.
 fn is_function_word(word: &str) -> bool {
-    FUNCTION.contains(word)
-        || word.bytes().any(|b| b.is_ascii_digit())
-        || word.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
+    FUNCTION.contains(word) || word.bytes().any(|b| b.is_ascii_digit()) || is_hiragana(word)
+}
+
+fn is_hiragana(word: &str) -> bool {
+    word.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
 }

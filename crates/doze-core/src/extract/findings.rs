@@ -100,7 +100,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
                 correction.evidence = prompt.into_iter().chain([*ordinal]).collect();
                 corrections.push(correction);
             } else if let Some(rest) = CAVEAT.find(sentence).map(|lead| &sentence[lead.end()..]) {
-                if named && gate::is_asserted(rest) {
+                if named && gate::is_asserted(rest) && !is_doubt(rest) {
                     let kind = if signs::tells_trouble(rest) { Kind::Lesson } else { Kind::Fact };
                     caveats.push(told(kind, 0.55, rest, rest));
                 }

@@ -34,7 +34,7 @@ use jiff::Timestamp;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::text::{join_wrapped, sentences};
+use crate::text::{join_wrapped, one_line, sentences};
 
 /// Most that one call returns, the surest first: beyond this a session was misread.
 const MAX_EXTRACTED: usize = 24;
@@ -45,6 +45,8 @@ const MAX_PROGRAMS: usize = 500;
 const MAX_PROGRAM: usize = 40;
 /// Ordinals kept as evidence of one memory.
 const MAX_EVIDENCE: usize = 8;
+/// Bytes of a sentence from which on it is no chance that a tool printed the same.
+const MIN_COPIED: usize = 24;
 
 /// A memory that a rule found.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +93,7 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     // What the machine proved need not be told in the agent's words as well.
     found.retain(|told| !quirks.iter().any(|quirk| is_about(told, quirk)));
     found.extend(quirks);
-    found.retain(|found| may_become(found.kind, found.origin));
+    found.retain(|found| may_become(found.kind, found.origin) && !is_copied(&events, found));
     let found = closed::close(&events, unite(found));
     let mut found = without_parts(found);
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
@@ -132,6 +134,27 @@ fn is_about(told: &Extracted, quirk: &Extracted) -> bool {
         && body.contains(&name)
         && (told.evidence.iter().any(|event| quirk.evidence.contains(event))
             || wants && (title.contains(&name) || body.matches('`').count() <= 4))
+}
+
+/// Whether the agent only gives back what a file or a page told it: how things shall be is not for them to say (`R18`).
+fn is_copied(events: &[&(u64, Event)], found: &Extracted) -> bool {
+    let is_rule = matches!(
+        found.kind,
+        Kind::Decision | Kind::Convention | Kind::Preference | Kind::Ownership | Kind::Fact
+    );
+    if found.origin != Origin::Agent || !is_rule {
+        return false;
+    }
+    let plain = |text: &str| one_line(text).to_lowercase();
+    let body = plain(&found.body);
+    let Some(told) = sentences(&body).first().map(|told| told.trim_end_matches(['.', '…', '!']).to_owned())
+    else {
+        return false;
+    };
+    let last = found.evidence.last().copied().unwrap_or(u64::MAX);
+    let outputs =
+        events.iter().filter(|(ordinal, _)| *ordinal <= last).filter_map(|(_, event)| event.tool.as_ref());
+    told.len() >= MIN_COPIED && outputs.into_iter().any(|tool| plain(&tool.output).contains(&told))
 }
 
 /// Nothing is learned from what the harness or doze itself put into a session.

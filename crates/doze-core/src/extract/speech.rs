@@ -8,7 +8,7 @@ use super::rounds::{is_of_program, is_prompt};
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, sentences, short};
 use super::{Extracted, cjk, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::report::{after_rejection, is_doubt};
+use crate::report::{after_rejection, asks_about_it, before_paste, is_doubt, takes_back_what_was_said};
 
 /// Characters of a sentence that tells who owns what; a longer one tells a story.
 const MAX_OWNERSHIP: usize = 160;
@@ -66,7 +66,7 @@ static PROHIBITION: LazyLock<Regex> = LazyLock::new(|| {
 /// How things are done here, in the words of a team.
 static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)^(?:(?:no|also|and|but|well|actually|note|so)\s*[,:]?\s+)*(?:we|our\s+\w+|this\s+(?:project|repo|repository|codebase|package|crate)|the\s+(?:project|repo|repository|codebase|team))\s+(?:\w+ly\s+|do\s+not\s+|don['’]t\s+|does\s+not\s+|doesn['’]t\s+|only\s+)?(?:uses?|keeps?|writes?|names?|targets?|supports?|requires?|deploys?|follows?|pins?|runs?|stores?|publish(?:es)?|mocks?|avoids?|prefers?|ban(?:s|ned)?|moved\s+to|switched\s+to|migrated\s+to|decided\s+to)\s+\S",
+        r"(?xi)^(?:(?:no|also|and|but|well|actually|note|so)\s*[,:]?\s+)*(?:we|our\s+\w+|this\s+(?:project|repo|repository|codebase|package|crate)|the\s+(?:project|repo|repository|codebase|team))\s+(?:\w+ly\s+|do\s+not\s+|don['’]t\s+|does\s+not\s+|doesn['’]t\s+|only\s+)?(?:uses?|keeps?|writes?|names?|targets?|supports?|requires?|deploys?|follows?|pins?|runs?|stores?|publish(?:es)?|mocks?|avoids?|prefers?|ban(?:s|ned)?|(?:moved|switched|migrated)\s+(?:over\s+)?(?:from\s+\S+\s+)?to|upgraded\s+to|renamed|decided\s+to)\s+\S",
     )
     .expect("a valid pattern")
 });
@@ -152,12 +152,23 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
 /// What a person said in these events.
 pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let mut found = Vec::new();
+    // Where the findings of the last prompt begin.
+    let mut last = 0;
     for (ordinal, event) in events {
         let Some(text) = spoken(event) else { continue };
-        let sentences = sentences(text, false);
+        let sentences = sentences(before_paste(text), false);
+        let mut first = found.len();
         for (at, whole) in sentences.iter().enumerate() {
+            if takes_back_what_was_said(whole) {
+                let back_to = if at == 0 { last } else { first };
+                found.truncate(back_to);
+                first = first.min(back_to);
+            }
             let sentence = after_rejection(whole);
-            let judged = judge(sentence).or_else(|| cjk::judge(sentence)).filter(|_| !is_doubt(sentence));
+            let is_questioned = sentences.get(at + 1).is_some_and(|next| asks_about_it(next));
+            let judged = judge(sentence)
+                .or_else(|| cjk::judge(sentence))
+                .filter(|_| !is_questioned && !is_doubt(sentence));
             let Some((kind, confidence)) = judged else { continue };
             let reason =
                 sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
@@ -178,6 +189,7 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
                 everywhere: EVERYWHERE.is_match(sentence),
             });
         }
+        last = first;
     }
     found
 }

@@ -1,13 +1,14 @@
 //! The memories as they stand while a plan is made, with the journal of what was changed and the cap on it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use doze_core::duplicate::{Parts, Relation};
 use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, SessionKey, Status};
 use jiff::{SignedDuration, Timestamp};
 
 use super::taken::Vetoes;
-use super::{Plan, PlanInput};
+use super::{Plan, PlanInput, TakeApart};
 use crate::Caps;
 
 /// A memory with its text taken apart for comparison.
@@ -16,22 +17,33 @@ pub(super) struct Entry {
     parts: Texts,
 }
 
-/// A text as it is compared: the body alone, and title and body together.
+/// A text as it is compared: the body alone, and title and body together where the title says more.
 pub(super) struct Texts {
-    body: Parts,
-    whole: Parts,
+    body: Arc<Parts>,
+    whole: Option<Arc<Parts>>,
 }
 
 impl Texts {
     pub(super) fn of(title: &str, body: &str) -> Self {
-        let body_or_title = if body.trim().is_empty() { title } else { body };
-        Self { body: Parts::of(body_or_title), whole: Parts::of(&format!("{title}. {body}")) }
+        Self::with(&|text| Arc::new(Parts::of(text)), title, body)
+    }
+
+    fn with(take_apart: TakeApart<'_>, title: &str, body: &str) -> Self {
+        let (title, body) = (title.trim(), body.trim());
+        if body.is_empty() {
+            return Self { body: take_apart(title), whole: None };
+        }
+        let says_more = !body.starts_with(title.trim_end_matches('…'));
+        Self { body: take_apart(body), whole: says_more.then(|| take_apart(&format!("{title}. {body}"))) }
     }
 
     /// How `newer` stands to this text: by the bodies, and where these leave it open by all that is said.
     pub(super) fn relation_to(&self, newer: &Self) -> Relation {
+        let whole = |texts: &Self| texts.whole.as_ref().unwrap_or(&texts.body).clone();
         match self.body.relation_to(&newer.body) {
-            Relation::Distinct => self.whole.relation_to(&newer.whole),
+            Relation::Distinct if self.whole.is_some() || newer.whole.is_some() => {
+                whole(self).relation_to(&whole(newer))
+            }
             decided => decided,
         }
     }
@@ -69,7 +81,10 @@ impl<'a> Board<'a> {
         let mut entries: Vec<Entry> = input
             .existing
             .iter()
-            .map(|memory| Entry { parts: Texts::of(&memory.title, &memory.body), memory: memory.clone() })
+            .map(|memory| {
+                let parts = Texts::with(input.take_apart, &memory.title, &memory.body);
+                Entry { parts, memory: memory.clone() }
+            })
             .collect();
         // The order of the input must not matter.
         entries.sort_by(|a, b| a.memory.id.cmp(&b.memory.id));

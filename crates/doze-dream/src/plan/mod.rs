@@ -10,7 +10,9 @@ mod tests;
 mod tidy;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use doze_core::duplicate::Parts;
 use doze_core::model::{
     AgentRef, DreamChange, LeftAlone, Memory, MemoryId, OwnerId, Scope, SessionKey, Verification,
 };
@@ -51,8 +53,11 @@ pub struct Ran {
     pub programs: BTreeSet<String>,
 }
 
+/// Takes a text apart, or knows it from before: one sweep meets mostly the memories that the last one met.
+pub type TakeApart<'a> = &'a dyn Fn(&str) -> Arc<Parts>;
+
 /// What a plan is made of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct PlanInput<'a> {
     /// Every memory of one owner in the touched spaces, whatever its status: what was marked wrong must not come back,
     /// and what was superseded tells that its evidence is known.
@@ -71,6 +76,8 @@ pub struct PlanInput<'a> {
     pub now: Timestamp,
     /// The bounds of the sweep.
     pub caps: &'a Caps,
+    /// How the texts of `existing` are taken apart.
+    pub take_apart: TakeApart<'a>,
 }
 
 /// The changes of a sweep in the order in which they are to be applied; the journal keeps them in that order. Several

@@ -31,8 +31,11 @@ fn run_after(
         minted += 1;
         MemoryId::new(format!("new{minted:04}"))
     };
-    let plan =
-        plan(&PlanInput { existing, candidates, ran: &[], spent, taken_back, now: now(), caps }, &mut new_id);
+    let take_apart: TakeApart<'_> = &|text| Parts::of(text).into();
+    let plan = plan(
+        &PlanInput { existing, candidates, ran: &[], spent, taken_back, now: now(), caps, take_apart },
+        &mut new_id,
+    );
     let mut after: BTreeMap<MemoryId, Memory> = existing.iter().map(|m| (m.id.clone(), m.clone())).collect();
     for change in &plan.changes {
         assert_eq!(
@@ -73,6 +76,19 @@ fn a_new_finding_is_added_with_its_source() {
         (Some("s1"), ["s1#4".to_owned()].as_slice())
     );
     assert_eq!(plan.changes[0].because, "said by the person in s1 #4");
+}
+
+#[test]
+fn a_time_that_is_ahead_of_the_clock_holds_nothing_up() {
+    let replaced_by_day = |confirmed| {
+        let old = memory("a", Kind::Fact, "Port", "The API listens on port 3000", confirmed);
+        let news = finding("s2", 1, Kind::Fact, "Port", "The API listens on port 4000", 3 * 24);
+        let (plan, _) = run(&[old], &[news], &[], &Caps::default());
+        ops(&plan).first().map(|(op, _)| *op)
+    };
+    assert_eq!(replaced_by_day(5), Some(DreamOp::Supersede), "older");
+    assert_eq!(replaced_by_day(1), None, "newer");
+    assert_eq!(replaced_by_day(-400), Some(DreamOp::Supersede), "told by a clock that was ahead");
 }
 
 #[test]
@@ -257,15 +273,14 @@ fn tools_and_pages_make_no_rules() {
 
 #[test]
 fn what_stands_twice_becomes_one_and_details_are_never_merged() {
-    let mut better =
-        memory("b", Kind::Lesson, "", "Integration tests need the docker daemon running first", 9);
+    let mut better = memory("b", Kind::Lesson, "", "All integration tests need the docker daemon running", 9);
     better.evidence_count = 3;
     better.source.events = vec!["s1#1".into()];
     let mut worse = memory("a", Kind::Lesson, "", "integration tests need the docker daemon running", 2);
     worse.source.events = vec!["s2#1".into()];
-    let other = memory("c", Kind::Lesson, "", "Integration tests need the docker daemon 24 running first", 2);
+    let other = memory("c", Kind::Lesson, "", "All integration tests need the docker daemon 24 running", 2);
     let negated =
-        memory("d", Kind::Lesson, "", "Integration tests never need the docker daemon running first", 2);
+        memory("d", Kind::Lesson, "", "All integration tests never need the docker daemon running", 2);
     let (plan, after) = run(&[better, worse, other, negated], &[], &[], &Caps::default());
     assert_eq!(ops(&plan), [(DreamOp::Merge, "b"), (DreamOp::Merge, "a")]);
     let merged = by_id(&after, "b");

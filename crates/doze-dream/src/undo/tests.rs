@@ -1,5 +1,6 @@
 //! What is taken back, what stays, and that nothing else is touched.
 
+use doze_core::duplicate::Parts;
 use doze_core::model::{DreamChange, DreamOp, DreamResult, Kind, Mode, Verification};
 use proptest::prelude::*;
 
@@ -208,6 +209,7 @@ fn dreamt(world: &mut World, findings: &[crate::CandidateOf], prefix: &str) -> D
         taken_back: &[],
         now: now(),
         caps: &caps,
+        take_apart: &|text| Parts::of(text).into(),
     };
     let mut minted = 0;
     let made = plan(&input, &mut || {

@@ -190,7 +190,7 @@ pub(crate) fn facts_saying(
     text: &str,
 ) -> Result<Vec<Memory>, EngineError> {
     let parts = cache.parts(text);
-    let says_same = |known: &str| cache.parts(known).relation_to(&parts) == Relation::Duplicate;
+    let says_same = |known: &str| cache.parts(known).office_relation_to(&parts) == Relation::Duplicate;
     let ids: Vec<MemoryId> = {
         let index = cache.index(owner, project);
         let mut index = lock(&index);
@@ -261,7 +261,7 @@ mod tests {
             for id in &gone {
                 index.remove(&MemoryId::new(id.to_string()));
             }
-            let same = |text: &str| cache.parts(text).relation_to(&cache.parts(&asked)) == Relation::Duplicate;
+            let same = |text: &str| cache.parts(text).office_relation_to(&cache.parts(&asked)) == Relation::Duplicate;
             let mut found: Vec<String> = index.alike(&cache.parts(&asked)).iter().map(|entry| entry.id.to_string()).collect();
             found.retain(|id| same(&texts[id.parse::<usize>().unwrap()]));
             found.sort();

@@ -51,6 +51,12 @@ impl Cache {
         parts
     }
 
+    /// Gives back the memory of what can be made again, when nobody has been at work for a while.
+    pub(crate) fn rest(&self) {
+        *lock(&self.texts) = HashMap::new();
+        *lock(&self.spaces) = HashMap::new();
+    }
+
     pub(super) fn fact(&self, memory: Memory) -> Fact {
         let parts = self.parts(text_of(&memory));
         Fact::new(memory, parts)

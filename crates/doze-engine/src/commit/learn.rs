@@ -76,10 +76,10 @@ impl Work<'_> {
             // The agent repeats what it was told, in whatever words (`R7`).
             let words = engine.inner.known_facts.parts(&candidate.text);
             let is_echo = candidate.origin == Origin::Agent
-                && told.iter().any(|memory| memory.relation_to(&words) == Relation::Duplicate);
+                && told.iter().any(|memory| memory.office_relation_to(&words) == Relation::Duplicate);
             let is_forgotten;
-            (set, is_forgotten) =
-                engine.unless_forgotten(snapshot, set, session.project.as_ref(), &candidate.text)?;
+            let (place, text) = (session.project.as_ref(), &candidate.text);
+            (set, is_forgotten) = engine.unless_forgotten(snapshot, set, place, text, candidate.origin)?;
             if is_echo || is_forgotten {
                 continue;
             }
@@ -314,7 +314,7 @@ impl<'a> Desk<'a> {
     ) -> Result<Contest, FoundError> {
         let words = self.known().parts(promote::text_of(new));
         let against = |fact: &&Fact| fact.memory.contradicts() == Some(former.as_str());
-        let says_same = |fact: &&Fact| fact.parts().relation_to(&words) == Relation::Duplicate;
+        let says_same = |fact: &&Fact| fact.parts().office_relation_to(&words) == Relation::Duplicate;
         let apart = self.facts.iter().filter(against).find(says_same).map(|fact| &fact.memory);
         let is_persons = origin == Origin::Person;
         match apart {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use doze_core::duplicate::{Parts, Relation};
 use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Scope, Status};
 use doze_core::promote::{self, Fact, PROMOTE_AT, Promotion, Sighting};
 use doze_store::{ApplyError, Change, ChangeSet, Family, Snapshot, Subject};
@@ -293,6 +294,8 @@ struct Table<'a> {
     owner: &'a OwnerId,
     scope: Scope,
     shared: Vec<Fact>,
+    /// What was found in this step, and by whom: it stands nowhere yet.
+    found_here: Vec<(AgentId, Arc<Parts>)>,
     /// Facts of agents that were confirmed and cannot be shared, each with those who confirmed it.
     fellows: Vec<(Memory, Vec<String>)>,
     /// Stored facts that others are made of: what is forgotten meanwhile is not shared.
@@ -317,6 +320,7 @@ impl<'a> Table<'a> {
             snapshot,
             owner,
             scope,
+            found_here: Vec::new(),
             fellows: Vec::new(),
             sources: BTreeSet::new(),
             changed: BTreeSet::new(),
@@ -347,6 +351,8 @@ impl<'a> Table<'a> {
             let Some(own) = own else { continue };
             if !is_kept_now {
                 self.sources.insert(own.id.clone());
+            } else if !matches!(found.origin, Origin::Injected | Origin::Web) {
+                self.found_here.push((finds.agent.clone(), self.cache.parts(&found.text)));
             }
             count += self.confirm(finds, found)? + self.promote(&own).1;
         }
@@ -419,6 +425,12 @@ impl<'a> Table<'a> {
         {
             shared.confirmed_by.insert(0, agent);
         }
+        // Somebody may have said it in this step and been contradicted before it was said again.
+        let words = self.cache.parts(promote::text_of(fact));
+        let says_so = |parts: &Parts| parts.office_relation_to(&words) == Relation::Duplicate;
+        let finders = self.found_here.iter().filter(|(_, parts)| says_so(parts));
+        let finders: Vec<String> = finders.map(|(agent, _)| agent.to_string()).collect();
+        promote::confirm(&mut shared, &finders, self.engine.now());
         if let Some(former) = replaced {
             if let Some(fact) = self.shared.iter_mut().find(|fact| fact.memory.id == former) {
                 fact.memory.status = Status::Superseded;

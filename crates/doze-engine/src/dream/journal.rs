@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use doze_core::model::{Dream, DreamId, Memory, MemoryId, OwnerId, Scope, Status, UndoLeft};
+use doze_core::model::{Dream, DreamId, Memory, MemoryId, Origin, OwnerId, Scope, Status, UndoLeft};
 use doze_dream::{Standing, Undo, UndoStep, undo};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
@@ -128,8 +128,8 @@ impl Engine {
         let mut forgotten = BTreeSet::new();
         for before in dream.changes.iter().filter_map(|change| change.before.as_ref()) {
             if before.body == FORGOTTEN
-                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.body)?
-                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.title)?
+                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.body, Origin::Agent)?
+                || self.is_forgotten(snapshot, owner, before.scope.project(), &before.title, Origin::Agent)?
             {
                 forgotten.insert(before.id.clone());
             }

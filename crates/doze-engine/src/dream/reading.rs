@@ -276,7 +276,7 @@ impl Engine {
         candidate: &Candidate,
     ) -> Result<bool, EngineError> {
         let place = candidate.scope.project();
-        Ok(self.is_forgotten(snapshot, owner, place, &candidate.body)?
-            || self.is_forgotten(snapshot, owner, place, &candidate.title)?)
+        Ok(self.is_forgotten(snapshot, owner, place, &candidate.body, candidate.origin)?
+            || self.is_forgotten(snapshot, owner, place, &candidate.title, candidate.origin)?)
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{
-    Dream, DreamId, DreamResult, DreamedSession, LeftAlone, Memory, Mode, OwnerId, ProjectId, Scope,
+    Dream, DreamId, DreamResult, DreamedSession, LeftAlone, Memory, Mode, Origin, OwnerId, ProjectId, Scope,
     SessionOutcome, steps,
 };
 use doze_core::{redact, text};
@@ -244,7 +244,7 @@ impl Engine {
     ) -> Result<ChangeSet, EngineError> {
         for memory in memories {
             for said in [&memory.title, &memory.body] {
-                set = self.unless_forgotten(snapshot, set, memory.scope.project(), said)?.0;
+                set = self.unless_forgotten(snapshot, set, memory.scope.project(), said, Origin::Agent)?.0;
             }
             set = set.put_memory(memory);
         }
@@ -327,12 +327,13 @@ impl Engine {
             taken_back,
             now,
             caps: &caps,
+            take_apart: &|text| self.inner.known_facts.parts(text),
         };
         let mut made = plan(&input, &mut || self.new_memory_id());
         let mut forgotten = BTreeSet::new();
         for change in made.changes.iter().filter(|change| change.after.is_pattern()) {
             let place = change.after.scope.project();
-            if self.is_forgotten(snapshot, owner, place, &change.after.title)? {
+            if self.is_forgotten(snapshot, owner, place, &change.after.title, Origin::Agent)? {
                 forgotten.insert(change.after.id.clone());
             }
         }

@@ -37,10 +37,9 @@ pub(crate) fn summary_text(session: &Session) -> Option<(String, String)> {
     Some((summary.what.clone(), parts.join("\n")))
 }
 
-/// The title of a memory; empty where it only begins the body, whose words would count twice.
-pub(super) fn own_title(memory: &Memory) -> &str {
-    let begins = memory.title.trim_end_matches('…');
-    if memory.body.starts_with(begins) { "" } else { &memory.title }
+/// A title as it is indexed: empty where it only begins the body, whose words would count twice.
+pub(super) fn own_title<'a>(title: &'a str, body: &str) -> &'a str {
+    if body.starts_with(title.trim_end_matches('…')) { "" } else { title }
 }
 
 /// The document of a memory.
@@ -53,7 +52,7 @@ pub(super) fn of_memory(memory: &Memory) -> Doc {
         kind: DocKind::Memory,
         status: Some(memory.status),
         memory_kind: Some(memory.kind),
-        title: own_title(memory).to_owned(),
+        title: own_title(&memory.title, &memory.body).to_owned(),
         body: memory.body.clone(),
         at_ms: memory.created_at.as_millisecond(),
     }
@@ -91,5 +90,19 @@ fn of_history(session: &Session, id: String, kind: DocKind, title: String, body:
         title,
         body,
         at_ms,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_that_only_begins_its_text_counts_once() {
+        let body = "The API listens on port 4000.";
+        assert_eq!(own_title("The API listens", body), "");
+        assert_eq!(own_title("The API listens on…", body), "");
+        assert_eq!(own_title("Ports", body), "Ports");
+        assert_eq!(own_title("On port 4000…", body), "On port 4000…");
     }
 }

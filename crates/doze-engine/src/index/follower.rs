@@ -528,7 +528,7 @@ impl Follower {
         for (owner, id) in batch {
             if let Some(memory) = snapshot.memory(&owner, &id)? {
                 let name = [owner.as_str(), id.as_str(), &memory.content_hash].join("\0");
-                docs.push((name, chunks(doc::own_title(&memory), &memory.body)));
+                docs.push((name, chunks(doc::own_title(&memory.title, &memory.body), &memory.body)));
             }
         }
         if docs.is_empty() {

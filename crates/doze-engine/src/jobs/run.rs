@@ -270,6 +270,7 @@ impl Engine {
                 taken_back: &self.taken_back(snapshot, &owner)?,
                 now: self.now(),
                 caps: &caps,
+                take_apart: &|text| self.inner.known_facts.parts(text),
             },
             &mut || self.new_memory_id(),
         );

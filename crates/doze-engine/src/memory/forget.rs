@@ -11,6 +11,8 @@ use doze_core::model::{AgentRef, Memory, MemoryId, OwnerId, ProjectId, Scope, Se
 use doze_core::{promote, text};
 use doze_store::{ChangeSet, Family, SessionFilter, Snapshot, Subject};
 
+pub(crate) use foreign::are_said_in;
+
 use super::traces::Traces;
 use crate::commit::{SessionName, called_so, is_learned_in, is_work_in, names_of, tasks_of};
 use crate::task::task_key;
@@ -150,7 +152,7 @@ impl Engine {
                 .delete_aux(Family::Counter, crate::recall::shown_key(id))
                 .delete_aux(Family::Other, super::copies_key(id));
         }
-        self.bury(snapshot, set, &gone.places, &gone.texts)
+        self.bury(snapshot, set, &gone.places, &gone.texts, gone.by_agent)
     }
 
     fn forget_session(
@@ -178,6 +180,13 @@ impl Engine {
                     }
                 }
                 if memories {
+                    let said_again: Vec<Memory>;
+                    (said_again, learned) =
+                        learned.into_iter().partition(|memory| is_said_elsewhere(memory, &all));
+                    for memory in said_again {
+                        set = set.expect_seen(snapshot, Subject::Memory(memory.id.clone()))?;
+                        set = set.put_memory(with_other_evidence(snapshot, owner, memory, &all)?);
+                    }
                     (set, forgotten) =
                         self.without_memories(snapshot, set, &learned, Cause::Sessions(&all))?;
                 }
@@ -328,6 +337,8 @@ struct Gone {
     places: BTreeSet<Option<ProjectId>>,
     /// The events they came from, by the names of their sessions.
     evidence: BTreeMap<String, Vec<Evidence>>,
+    /// An agent forgets them, not a person.
+    by_agent: bool,
 }
 
 /// An event that a memory came from. Its session is named without the harness.
@@ -437,6 +448,40 @@ fn learned_from(snapshot: &Snapshot, owner: &OwnerId, session: &Session) -> Resu
         learned.extend(memories.into_iter().filter(|memory| is_learned_in(memory, session)));
     }
     Ok(learned)
+}
+
+/// Whether other sessions than these speak for a memory.
+fn is_said_elsewhere(memory: &Memory, sessions: &[Session]) -> bool {
+    others_events(memory, sessions).next().is_some()
+}
+
+/// The events that a memory has from other sessions than these.
+fn others_events<'a>(memory: &'a Memory, sessions: &'a [Session]) -> impl Iterator<Item = &'a String> {
+    let is_of = |event: &str, session: &Session| {
+        event.rsplit_once('#').is_none_or(|(name, _)| name == session.key.session)
+    };
+    memory.source.events.iter().filter(move |event| !sessions.iter().any(|session| is_of(event, session)))
+}
+
+/// A memory as if these sessions had never spoken for it.
+fn with_other_evidence(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    mut memory: Memory,
+    sessions: &[Session],
+) -> Result<Memory, EngineError> {
+    let events: Vec<String> = others_events(&memory, sessions).cloned().collect();
+    let first = events.first().and_then(|event| event.rsplit_once('#')).map(|(name, _)| name.to_owned());
+    if let Some(name) = first {
+        let named = snapshot.sessions_named(owner, &name)?;
+        let other = named.into_iter().find(|session| !sessions.iter().any(|gone| gone.key == session.key));
+        memory.source.agent = other.map(|session| session.agent);
+        memory.source.session = Some(name);
+    }
+    memory.source.events = events;
+    memory.evidence_count = memory.evidence_count.saturating_sub(1).max(1);
+    memory.reinforce_count = memory.reinforce_count.saturating_sub(1).max(1);
+    Ok(memory)
 }
 
 /// Adds the deletion of a session, of what is kept of its tasks, of its work states, and of what was put into it, unless

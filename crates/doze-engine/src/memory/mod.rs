@@ -11,6 +11,8 @@ mod traces;
 use doze_core::model::{Face, Memory, MemoryId, OwnerId, Scope};
 use doze_store::{ChangeSet, Snapshot, Subject};
 
+pub(crate) use forget::are_said_in;
+
 use crate::{Engine, EngineError};
 
 pub(crate) use add::title_of;

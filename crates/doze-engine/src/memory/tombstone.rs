@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use doze_core::model::{AgentId, OwnerId, ProjectId, Session, SessionKey};
+use doze_core::model::{AgentId, Origin, OwnerId, ProjectId, Session, SessionKey};
 use doze_core::text::one_line;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
@@ -13,19 +13,23 @@ use crate::commit::{former_ids, given_name, is_of_harness};
 use crate::{Engine, EngineError};
 
 const KEY: &str = "tombstone_key";
+/// What a tombstone holds that an agent put up: it keeps nothing out that a person says. A person's holds nothing.
+const BY_AGENT: &[u8] = b"agent";
 
 impl Engine {
-    /// Whether this text was forgotten in a project, or in no project.
+    /// Whether this text was forgotten in a project, or in no project, so that who says it is not heard.
     pub(crate) fn is_forgotten(
         &self,
         snapshot: &Snapshot,
         owner: &OwnerId,
         place: Option<&ProjectId>,
         text: &str,
+        said_by: Origin,
     ) -> Result<bool, EngineError> {
         let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(false) };
         for grave in graves(&key, place, text) {
-            if snapshot.aux(owner, Family::Tombstone, &grave)?.is_some() {
+            if snapshot.aux(owner, Family::Tombstone, &grave)?.is_some_and(|held| is_against(&held, said_by))
+            {
                 return Ok(true);
             }
         }
@@ -40,13 +44,15 @@ impl Engine {
         mut set: ChangeSet,
         place: Option<&ProjectId>,
         text: &str,
+        said_by: Origin,
     ) -> Result<(ChangeSet, bool), EngineError> {
         let Some(key) = snapshot.aux(&set.owner, Family::Setting, KEY)? else {
             let first = Subject::Aux(Family::Setting, KEY.to_owned());
             return Ok((set.expect_seen(snapshot, first)?, false));
         };
         for grave in graves(&key, place, text) {
-            if snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
+            let held = snapshot.aux(&set.owner, Family::Tombstone, &grave)?;
+            if held.is_some_and(|held| is_against(&held, said_by)) {
                 return Ok((set, true));
             }
             set = set.expect_seen(snapshot, Subject::Aux(Family::Tombstone, grave))?;
@@ -125,13 +131,15 @@ impl Engine {
         Ok((set.expect_seen(snapshot, subject)?.put_aux(Family::Setting, KEY, key.clone()), key))
     }
 
-    /// Adds tombstones for texts to a change set, which may be refused because the key was written meanwhile.
+    /// Adds tombstones for texts to a change set, which may be refused because the key was written meanwhile. An agent's
+    /// takes the place of none of a person's.
     pub(crate) fn bury(
         &self,
         snapshot: &Snapshot,
         set: ChangeSet,
         places: &BTreeSet<Option<ProjectId>>,
         texts: &BTreeSet<String>,
+        by_agent: bool,
     ) -> Result<ChangeSet, EngineError> {
         if texts.is_empty() {
             return Ok(set);
@@ -139,7 +147,12 @@ impl Engine {
         let (mut set, key) = self.tombstone_key(snapshot, set)?;
         for text in texts.iter().filter(|text| !text.trim().is_empty()) {
             for place in places {
-                set = set.put_aux(Family::Tombstone, keyed_hash(&key, place.as_ref(), text), Vec::new());
+                let grave = keyed_hash(&key, place.as_ref(), text);
+                if by_agent && snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
+                    continue;
+                }
+                let held = if by_agent { BY_AGENT } else { &[] };
+                set = set.put_aux(Family::Tombstone, grave, held.to_vec());
             }
         }
         Ok(set)
@@ -160,6 +173,11 @@ fn session_hash(secret: &[u8], key: &SessionKey, agent: &AgentId, project: Optio
         hash.update(part.as_bytes());
     }
     doze_core::model::hex(&hash.finalize())
+}
+
+/// Whether a tombstone that holds this keeps out what somebody says.
+fn is_against(held: &[u8], said_by: Origin) -> bool {
+    held != BY_AGENT || said_by != Origin::Person
 }
 
 /// Where a text would lie that was forgotten in a place, or in none.

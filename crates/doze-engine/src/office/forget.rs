@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use doze_core::model::{Face, Memory, MemoryId, OwnerId};
 use doze_core::office::{self, MAX_SUMMARY, MAX_TECH};
+use doze_core::text::Statements;
 use doze_core::{promote, text};
 use doze_store::{ChangeSet, Family, Snapshot};
 
 use super::learned::{TOLD, cleaned, grave_of_tech, names_in, told_in, with_learned};
+use super::record::Foreign;
+use crate::memory::are_said_in;
 use crate::{Engine, EngineError, Forget, Problem, encoded};
 
 impl Engine {
@@ -38,8 +41,9 @@ impl Engine {
         said: impl IntoIterator<Item = &'t str>,
     ) -> Result<(ChangeSet, usize), EngineError> {
         let mut learned = self.learned_in(snapshot, &set.owner)?;
+        let said: Vec<&str> = said.into_iter().collect();
         let (mut count, mut graves) = (0, BTreeSet::new());
-        for text in said {
+        for text in &said {
             let gone = learned.forget(text);
             count += gone;
             if gone > 0 {
@@ -50,10 +54,12 @@ impl Engine {
             return Ok((set, 0));
         }
         let mut told = told_in(snapshot, &set.owner)?;
-        let kept = names_in(&learned);
-        told.retain(|key, _| kept.contains(key));
+        let (kept, statements) = (names_in(&learned), Statements::of(said));
+        // A foreign file may have said it beside another entry.
+        let says_it = |beside: &Foreign| encoded(beside).is_ok_and(|bytes| are_said_in(&statements, &bytes));
+        told.retain(|key, beside| kept.contains(key) && !says_it(beside));
         set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-        Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves)?, count))
+        Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves, false)?, count))
     }
 
     /// The facts of the office's agents, in all projects, that say exactly this.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::path::Path;
 
 use doze_core::model::{
-    AgentId, AgentRef, Face, Memory, Mode, Outcome, OwnerId, ProjectId, Scope, Session, SessionEnd,
+    AgentId, AgentRef, Face, Memory, Mode, Origin, Outcome, OwnerId, ProjectId, Scope, Session, SessionEnd,
     SessionKind, Source, Status, Verification, WorkState, WorkStatus, content_hash,
 };
 use doze_core::office::Learned;
@@ -261,7 +261,7 @@ impl Import<'_> {
         let (mut now_seen, mut fresh, mut taken) = (Seen::default(), Vec::new(), Taken::default());
         for entry in entries {
             let fact = &entry.fact;
-            if self.engine.is_forgotten(snapshot, self.owner, scope.project(), &fact.fact)? {
+            if self.engine.is_forgotten(snapshot, self.owner, scope.project(), &fact.fact, Origin::Agent)? {
                 taken.left_out += 1;
                 continue;
             }
@@ -295,7 +295,10 @@ impl Import<'_> {
         let stale = fresh.len().saturating_sub(room) as u64;
         for (at, entry) in fresh.iter().enumerate() {
             // It may be forgotten before this is kept.
-            set = self.engine.unless_forgotten(snapshot, set, scope.project(), &entry.fact.fact)?.0;
+            set = self
+                .engine
+                .unless_forgotten(snapshot, set, scope.project(), &entry.fact.fact, Origin::Agent)?
+                .0;
             now_seen.insert(&entry.fact.fact);
             let status = if at < room { Status::Active } else { Status::Stale };
             let memory = self.memory(scope, &entry.fact, status);
@@ -640,8 +643,15 @@ impl Import<'_> {
     }
 
     fn not_forgotten(&self, snapshot: &Snapshot, given: &Learned) -> Result<(Learned, u64), EngineError> {
-        let is_fresh =
-            |text: &str| Ok::<_, EngineError>(!self.engine.is_forgotten(snapshot, self.owner, None, text)?);
+        let is_fresh = |text: &str| {
+            Ok::<_, EngineError>(!self.engine.is_forgotten(
+                snapshot,
+                self.owner,
+                None,
+                text,
+                Origin::Agent,
+            )?)
+        };
         let mut fresh = Learned::default();
         for known in &given.review_patterns {
             if is_fresh(&known.pattern)? {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use doze_core::model::OwnerId;
+use doze_core::model::{Origin, OwnerId};
 use doze_core::office::{
     self, AXES, Learned, MAX_SUMMARY, MAX_TECH, Noted, ProjectRecord, RATINGS, ReviewPattern,
 };
@@ -17,7 +17,7 @@ use crate::{Engine, EngineError, encoded};
 
 /// The keys of the record, and of what a foreign file said of its entries beyond that, in the family `other`.
 const KEY: &str = "office:learned";
-pub(super) const TOLD: &str = "office:learned-foreign";
+pub(crate) const TOLD: &str = "office:learned-foreign";
 /// Characters of a review or a plan, of a project's summary, of its technology.
 const MAX_TEXT: usize = 1_000_000;
 const MAX_GIVEN_SUMMARY: usize = 20_000;
@@ -173,7 +173,7 @@ impl Engine {
             if request.summary.is_none() {
                 return Ok((rated(learned, &ratings)?, Vec::new()));
             }
-            if self.is_forgotten(snapshot, owner, None, &summary)? {
+            if self.is_forgotten(snapshot, owner, None, &summary, Origin::Agent)? {
                 learned.last_is_gone = true;
                 return Ok((None, Vec::new()));
             }
@@ -231,7 +231,7 @@ impl Engine {
         self.change_learned(owner, |snapshot, learned| {
             let (mut fresh, mut graves) = (Vec::new(), Vec::new());
             for entry in entries {
-                if !self.is_forgotten(snapshot, owner, None, &grave(entry))? {
+                if !self.is_forgotten(snapshot, owner, None, &grave(entry), Origin::Agent)? {
                     fresh.push(entry.clone());
                     graves.push(grave(entry));
                 }
@@ -255,7 +255,7 @@ impl Engine {
             if learned != before {
                 set = with_learned(snapshot, set, &learned)?;
                 for grave in graves {
-                    set = self.unless_forgotten(snapshot, set, None, &grave)?.0;
+                    set = self.unless_forgotten(snapshot, set, None, &grave, Origin::Agent)?.0;
                 }
             }
             Ok((set, answer))

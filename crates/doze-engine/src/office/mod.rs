@@ -14,6 +14,7 @@ use doze_core::model::{ProjectId, SessionKey};
 use doze_store::session_aux_key;
 
 pub use export::Exported;
+pub(crate) use learned::TOLD;
 pub use learned::{NotedLearning, ProjectRequest};
 pub(crate) use seen::seen_prefix;
 pub(crate) use tree::root_of;

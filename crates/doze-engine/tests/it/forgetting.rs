@@ -300,8 +300,8 @@ fn a_fact_that_fellows_say_in_other_words_is_one_and_is_forgotten_in_all_of_them
         kit.commit(turn(session, by, &cwd, vec![answer(id, text)])).facts
     };
     says("x", "x", 1, "Important: always run the linter before committing.");
-    // Fewer than six words in ten are common, and it is the same rule.
-    assert_eq!(says("y", "y", 2, "Note: always execute linters before each commit.").promoted, 1);
+    // More than six words in ten are common.
+    assert_eq!(says("y", "y", 2, "Note: always run the linter right before committing.").promoted, 1);
     let request = ContextRequest { reader: reader(&cwd, "z"), ..Default::default() };
     let shared = kit.engine.context(&kit.owner, &request).unwrap().shared;
     assert!(shared.len() == 1 && shared[0].confirmed_by.contains(&"y".to_owned()), "{shared:?}");
@@ -309,7 +309,7 @@ fn a_fact_that_fellows_say_in_other_words_is_one_and_is_forgotten_in_all_of_them
     assert_eq!(kit.engine.forget(&kit.owner, &what, true).unwrap().memories, 3);
     assert_eq!(all(&kit), []);
     for (n, text) in
-        ["always run the linter before committing.", "always execute linters before each commit."]
+        ["always run the linter before committing.", "always run the linter right before committing."]
             .into_iter()
             .enumerate()
     {
@@ -396,4 +396,62 @@ fn a_session_of_no_project_and_one_of_an_odd_name_are_told_by_the_hint() {
     assert!(hint.ends_with("''") || hint.ends_with("codex"), "{hint}");
     let hint = kit.engine.digest(&kit.owner, "--all").unwrap_err().hint;
     assert!(hint.contains("doze digest --harness ") && hint.ends_with(" -- --all"), "{hint}");
+}
+
+#[test]
+fn what_an_agent_forgets_takes_nothing_from_the_person_now_or_later() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let rule = "From now on, always run the migrations before the tests.";
+    let by_agent =
+        || MemoryRequest { body: rule.to_owned(), reader: reader(&cwd, "builder"), ..Default::default() };
+    let add = || kit.engine.add(&kit.owner, &by_agent()).unwrap().memory.id;
+    let forgotten = kit.engine.forget(&kit.owner, &Forget::Memory(add()), false).unwrap();
+    assert_eq!(forgotten.memories, 1);
+    // The person says it in a session.
+    let rounds = (0..4).flat_map(|round| {
+        let text = if round == 0 { rule.to_owned() } else { format!("do part {round}") };
+        [prompt(2 * round, &text), answer(2 * round + 1, "That part is in place.")]
+    });
+    kit.commit(turn("s1", "x", &cwd, rounds.collect()));
+    kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    that_says(&kit, "run the migrations");
+
+    // An agent's copy of it goes without it.
+    let space = Some(doze_core::model::Space::Agent);
+    let copy = MemoryRequest { space, agent: Some(agent("builder")), ..by_agent() };
+    let copy = kit.engine.add(&kit.owner, &copy).unwrap().memory.id;
+    let forgotten = kit.engine.forget(&kit.owner, &Forget::Memory(copy), false);
+    assert!(forgotten.is_ok_and(|gone| gone.memories == 1));
+    that_says(&kit, "run the migrations");
+
+    // A person's forgetting keeps it out, whoever forgot it before.
+    forget(&kit, "run the migrations");
+    let again = CommitRequest { agent: harness("codex"), ..turn("s2", "x", &cwd, vec![prompt(50, rule)]) };
+    kit.commit(again);
+    kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    assert_eq!(all(&kit), []);
+}
+
+#[test]
+fn what_another_session_said_as_well_outlives_the_forgotten_one() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let rule = "From now on, always run the migrations before the tests.";
+    for (session, first) in [("s1", 0), ("s2", 20)] {
+        let rounds = (0..4).flat_map(|round| {
+            let text = if round == 0 { rule.to_owned() } else { format!("do part {round}") };
+            [prompt(first + 2 * round, &text), answer(first + 2 * round + 1, "That part is in place.")]
+        });
+        kit.commit(turn(session, "x", &cwd, rounds.collect()));
+        kit.pass(jiff::SignedDuration::from_hours(1));
+        kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    }
+    assert_eq!(that_says(&kit, "run the migrations").source.events.len(), 2);
+    assert_eq!(forget_session(&kit, "s1").unwrap().memories, 0);
+    let left = that_says(&kit, "run the migrations");
+    assert_eq!((left.source.session.as_deref(), left.evidence_count), (Some("s2"), 1));
+    assert!(left.source.events.iter().all(|event| event.starts_with("s2#")), "{left:?}");
+    assert_eq!(forget_session(&kit, "s2").unwrap().memories, 1);
+    assert_eq!(all(&kit), []);
 }

@@ -4,7 +4,7 @@ use doze_engine::{
     Switches, Verdict,
 };
 
-use crate::kit::{Kit, agent, prompt, reader, turn};
+use crate::kit::{Kit, agent, answer, prompt, reader, turn};
 
 fn at(cwd: &str, body: &str) -> MemoryRequest {
     MemoryRequest {
@@ -345,6 +345,36 @@ fn no_detour_of_an_agent_leads_round_the_person() {
     kit.engine.add(&kit.owner, &since).unwrap();
     assert_eq!(kit.engine.reinstate(&kit.owner, &old.id, false).unwrap_err().problem, Problem::Refused);
     assert_eq!(kit.engine.reinstate(&kit.owner, &condemned.id, true).unwrap().status, Status::Active);
+}
+
+#[test]
+fn an_agent_changes_nothing_that_the_user_said_in_a_session() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let rule = "From now on, always run the migrations before the tests.";
+    let rounds = (0..4).flat_map(|round| {
+        let text = if round == 0 { rule.to_owned() } else { format!("do part {round}") };
+        [prompt(2 * round, &text), answer(2 * round + 1, "That part is in place.")]
+    });
+    kit.commit(turn("s1", "x", &cwd, rounds.collect()));
+    kit.engine.dream(&kit.owner, &DreamRequest { by_hand: true, ..Default::default() }).unwrap();
+    let list = ListRequest { everywhere: true, limit: 10, ..Default::default() };
+    let learned = kit.engine.memories(&kit.owner, &list).unwrap().items.remove(0);
+    assert!(learned.body.contains("run the migrations") && !learned.is_protected(), "{learned:?}");
+
+    let edit = EditRequest { body: Some("Never run the migrations.".to_owned()), ..Default::default() };
+    let refused = [
+        kit.engine.edit(&kit.owner, &learned.id, &edit, false).map(drop),
+        kit.engine.feedback(&kit.owner, &learned.id, Verdict::Wrong, false).map(drop),
+        kit.engine.feedback(&kit.owner, &learned.id, Verdict::Stale, false).map(drop),
+        kit.engine.forget(&kit.owner, &Forget::Memory(learned.id.clone()), false).map(drop),
+    ];
+    for refused in refused {
+        assert_eq!(refused.unwrap_err().problem, Problem::Refused);
+    }
+    // That it helped is no change of what was said, and the person may do everything.
+    kit.engine.feedback(&kit.owner, &learned.id, Verdict::Helpful, false).unwrap();
+    kit.engine.edit(&kit.owner, &learned.id, &edit, true).unwrap();
 }
 
 #[test]

@@ -109,13 +109,15 @@ fn a_week() -> Vec<(&'static str, Value)> {
             json!({
                 "reviewPatterns": [
                     {"pattern": "Missing error handling", "count": 3, "lastSeen": 1_773_700_000_000_i64},
-                    {"pattern": "No tests", "count": 1, "lastSeen": 1_773_700_000_001_i64},
+                    {"pattern": "No tests", "count": 1, "lastSeen": 1_773_700_000_001_i64,
+                     "seen": ["Uses TERM_HOVER theme tokens for interactive elements"]},
                 ],
                 "techPreferences": ["PixiJS v8", "Vite"],
                 "projectHistory": [
                     {"summary": "Snake game", "tech": "PixiJS", "completedAt": 1_773_600_000_000_i64, "reviewPassed": true,
                      "ratings": {"creativity": 4, "visual": 2, "humour": 3.5}},
-                    {"summary": "Tetris", "tech": "Canvas", "completedAt": 1_773_650_000_000_i64, "reviewPassed": false, "id": "p2"},
+                    {"summary": "Tetris", "tech": "Canvas", "completedAt": 1_773_650_000_000_i64, "reviewPassed": false, "id": "p2",
+                     "remarks": ["Missing error handling"]},
                 ],
             }),
         ),

@@ -323,6 +323,38 @@ fn agents_that_find_the_same_at_once_share_it_and_none_is_lost() {
 }
 
 #[test]
+fn agents_that_change_a_number_at_once_all_stand_by_what_they_say() {
+    let kit = Kit::new();
+    let agents: Vec<String> = (0..24).map(|n| format!("agent-{n:02}")).collect();
+    for project in ["shop", "blog", "till", "depot"] {
+        let cwd = kit.project(project);
+        std::thread::scope(|scope| {
+            for by in &agents {
+                let (kit, cwd) = (&kit, &cwd);
+                scope.spawn(move || {
+                    for n in 0..3 {
+                        let said = format!("Note: the ledger rule number {n} is for all the agents.");
+                        kit.commit(printed(&format!("{by}-{project}-{n}"), by, cwd, &said));
+                    }
+                });
+            }
+        });
+        let context = |by: &str| {
+            let request = ContextRequest { reader: reader(&cwd, by), ..Default::default() };
+            kit.engine.context(&kit.owner, &request).unwrap()
+        };
+        let shared = context("nobody").shared;
+        assert!(!shared.is_empty());
+        for by in &agents {
+            for own in context(by).facts {
+                let same = shared.iter().find(|shared| shared.body == own.body);
+                assert!(same.is_none_or(|shared| shared.confirmed_by.contains(by)), "{by}: {shared:#?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_roster_of_many_agents_tells_the_latest_and_how_many_more_there_are() {
     let kit = Kit::new();
     let cwd = kit.project("shop");

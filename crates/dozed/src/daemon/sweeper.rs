@@ -108,6 +108,7 @@ impl Loop {
                     self.busy_times = self.busy_times.saturating_add(1);
                 } else {
                     self.tidy();
+                    self.engine.rest();
                 }
                 until.map_or(LONGEST, |until| self.time_to(until)).clamp(SHORTEST, LONGEST)
             }

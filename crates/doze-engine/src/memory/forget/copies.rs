@@ -1,9 +1,10 @@
 //! What goes with a memory: its copies, also in other words, its former versions, and the patterns that cite it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::slice;
 
 use doze_core::duplicate::Relation;
-use doze_core::model::{Context, Memory, MemoryId, Scope, Space, Status};
+use doze_core::model::{Context, Face, Memory, MemoryId, Scope, Space, Status};
 use doze_core::promote::text_of;
 use doze_core::text;
 use doze_store::{ChangeSet, Snapshot, Subject};
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 
 use super::{Cause, Gone};
 use crate::commit::is_learned_in;
+use crate::recall::said_by_person;
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -37,19 +39,28 @@ impl Engine {
         let copies = around.iter().filter(|other| !other.is_protected() && said.contains(&saying(other)));
         ids.extend(copies.map(|copy| copy.id.clone()));
         ids.extend(self.in_other_words(snapshot, &set, memories, &around)?);
+        let is_agent = matches!(cause, Cause::Agent);
+        let mut of_person = HashSet::new();
+        for other in around
+            .iter()
+            .filter(|other| is_agent && (ids.contains(&other.id) || other.superseded_by.is_some()))
+        {
+            of_person.extend(said_by_person(snapshot, &set.owner, slice::from_ref(other))?);
+        }
+        ids.retain(|id| !of_person.contains(id));
         // Former versions, and theirs.
         loop {
-            let is_former = |other: &&Memory| {
+            let goes_too = |other: &&Memory| {
                 let is_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
                 let may_go = match cause {
-                    Cause::Agent => !other.is_protected(),
+                    Cause::Agent => !other.is_protected() && !of_person.contains(&other.id),
                     Cause::Person => true,
                     Cause::Sessions(sessions) => sessions.iter().any(|session| is_learned_in(other, session)),
                 };
                 is_replaced && !other.pinned && may_go
             };
             let former: Vec<MemoryId> =
-                around.iter().filter(is_former).map(|other| other.id.clone()).collect();
+                around.iter().filter(goes_too).map(|other| other.id.clone()).collect();
             let before = ids.len();
             ids.extend(former);
             if ids.len() == before {
@@ -58,7 +69,7 @@ impl Engine {
         }
         let heirs: HashMap<MemoryId, Option<MemoryId>> =
             around.iter().map(|other| (other.id.clone(), other.superseded_by.clone())).collect();
-        let mut gone = Gone::default();
+        let mut gone = Gone { by_agent: is_agent, ..Gone::default() };
         for other in around {
             let was_replaced = other.superseded_by.as_ref().is_some_and(|by| ids.contains(by));
             if matches!(cause, Cause::Sessions(_)) && was_replaced && !ids.contains(&other.id) {
@@ -106,8 +117,13 @@ impl Engine {
                 found.extend((!fact.is_protected()).then_some(fact.id));
             }
             let says_same = |other: &&&Memory| {
-                other.scope.project() == Some(project)
-                    && cache.parts(text_of(other)).relation_to(&parts) == Relation::Duplicate
+                let words = cache.parts(text_of(other));
+                // A fact is its agents' whose facts are the same by the office's rule.
+                let relation = match other.face {
+                    Face::Office => words.office_relation_to(&parts),
+                    _ => words.relation_to(&parts),
+                };
+                other.scope.project() == Some(project) && relation == Relation::Duplicate
             };
             found.extend(shared.iter().filter(says_same).map(|other| other.id.clone()));
         }

@@ -5,17 +5,18 @@ use std::collections::{BTreeSet, HashSet};
 
 use doze_core::model::{ProjectId, Session};
 use doze_core::text::{self, Statements};
-use doze_store::{ChangeSet, Family, Snapshot, foreign_key};
-use serde_json::Value;
+use doze_store::{ChangeSet, Family, Snapshot, Subject, foreign_key};
+use serde_json::{Map, Value};
 
 use super::words::taken_out;
-use crate::EngineError;
-use crate::office::{foreign_prefix, seen_prefix};
+use crate::office::{TOLD, foreign_prefix, seen_prefix};
+use crate::{EngineError, encoded};
 
 /// How the keys of what was said of memories begin.
 const OF_MEMORIES: &str = "foreign:";
 
-/// Adds the deletion of what was said of places, and of the memories there, in the words of statements.
+/// Adds the deletion of what was said of places, of the memories there, and beside what the office learned, in the words
+/// of statements.
 pub(super) fn without(
     snapshot: &Snapshot,
     mut set: ChangeSet,
@@ -26,6 +27,16 @@ pub(super) fn without(
         set = without_in(snapshot, set, project, statements)?;
     }
     let owner = set.owner.clone();
+    if let Some(bytes) = snapshot.aux(&owner, Family::Other, TOLD)?
+        && let Ok(mut told) = serde_json::from_slice::<Map<String, Value>>(&bytes)
+    {
+        let before = told.len();
+        told.retain(|_, beside| !says(statements, beside));
+        if told.len() < before {
+            set = set.expect_seen(snapshot, Subject::Aux(Family::Other, TOLD.to_owned()))?;
+            set = set.put_aux(Family::Other, TOLD, encoded(&told)?);
+        }
+    }
     let mut saying = snapshot.aux_scan(&owner, Family::Other, OF_MEMORIES)?;
     saying.retain(|(_, bytes)| are_said_in(statements, bytes));
     if saying.is_empty() {
@@ -77,7 +88,7 @@ fn without_in(
 }
 
 /// Whether a record holds a text that says one of the statements.
-pub(super) fn are_said_in(statements: &Statements, record: &[u8]) -> bool {
+pub(crate) fn are_said_in(statements: &Statements, record: &[u8]) -> bool {
     serde_json::from_slice(record).is_ok_and(|value| says(statements, &value))
 }
 
