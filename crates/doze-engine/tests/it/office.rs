@@ -111,7 +111,7 @@ fn a_sentence_is_forgotten_as_a_fact_and_as_a_review_pattern_at_once() {
     };
     let ledger = fact("alex", &shop, "Never call the ledger twice in one request.");
     fact("sam", &web, "Buttons overlap on small screens");
-    fact("sam", &web, "Buttons overlap on small screens of old phones");
+    fact("sam", &web, "Dropdown menus hide behind the header on phones");
     let done = kit.engine.forget(&kit.owner, &Forget::Memory(ledger), true).unwrap();
     assert_eq!((done.memories, done.lines), (1, 1), "{done:?}");
     let text = context(&kit, &web, "kim").told.text;
@@ -123,7 +123,7 @@ fn a_sentence_is_forgotten_as_a_fact_and_as_a_review_pattern_at_once() {
     assert_eq!(gone, 2, "the pattern and the fact");
     let facts = context(&kit, &web, "sam").facts;
     let left: Vec<&str> = facts.iter().map(|fact| fact.body.as_str()).collect();
-    assert_eq!(left, ["Buttons overlap on small screens of old phones"]);
+    assert_eq!(left, ["Dropdown menus hide behind the header on phones"]);
 }
 
 #[test]

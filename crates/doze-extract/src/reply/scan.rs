@@ -88,8 +88,17 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             None => break,
         };
         if error.is_eof() {
+            let value = closed(rest);
+            let is_list =
+                |value: &Value| value.as_array().and_then(|list| list.first()).is_some_and(Value::is_array);
+            left = left.saturating_sub(rest.len());
+            if value.as_ref().is_some_and(is_list) && left > 0 {
+                // No reply is a list of lists: a bracket of the prose stands before it.
+                at = start + 1;
+                continue;
+            }
             // Up to here all of it was JSON, so that whatever else opens in it belongs to this value.
-            found.extend(closed(rest).map(|value| Piece { value, cut_off: true }));
+            found.extend(value.map(|value| Piece { value, cut_off: true }));
             break;
         }
         left = left.saturating_sub(read_by(rest, &error));

@@ -191,6 +191,14 @@ fn nothing_is_read_again_and_again() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
+#[test]
+fn brackets_of_the_prose_before_a_reply_are_none_of_it() {
+    for before in ["[", "[[", "[ [[ ", "[[1] ", "([{ "] {
+        let reply = parse(&format!("{before}\n{WHOLE}\n"));
+        assert_eq!(reply.map(|reply| reply.memories), parse(WHOLE).map(|reply| reply.memories), "{before}");
+    }
+}
+
 proptest! {
     #[test]
     fn whatever_is_read_is_within_its_bounds(text in r#"(\{|\}|\[|\]|"|,|:|\\|<think>|</think>|"memories":\[|"title":"|"body":"|"summary":\{|"confidence":|[a-zé0-9 \n]){0,80}"#) {
