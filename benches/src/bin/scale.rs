@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(corpus: &Corpus, memories: u64) -> Row {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on a real disk");
+    let folder = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).expect("a folder on a real disk");
     let (words, words_filtered) = by_words(corpus, memories, folder.path());
     let (vectors, vectors_filtered) = by_vectors(corpus, memories, folder.path());
     let row = Row {
