@@ -333,7 +333,7 @@ fn agents_that_change_a_number_at_once_all_stand_by_what_they_say() {
                 let (kit, cwd) = (&kit, &cwd);
                 scope.spawn(move || {
                     for n in 0..3 {
-                        let said = format!("Note: the ledger rule number {n} is for all the agents.");
+                        let said = format!("Note: the ledger keeps {} copies for all the agents.", n + 2);
                         kit.commit(printed(&format!("{by}-{project}-{n}"), by, cwd, &said));
                     }
                 });
