@@ -113,7 +113,7 @@ impl Parts {
             telling.content_words().collect()
         } else {
             let words = normalise_words(&stated).into_iter().filter(|word| !FILLERS.contains(&word.as_str()));
-            words.map(|word| without_plural(&word).to_owned()).collect()
+            words.map(|word| wording::alike(&word).to_owned()).collect()
         };
         let words = normalise_words(&text);
         // "Server A", "plan B": a letter of its own is a name.
@@ -474,7 +474,7 @@ static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
 /// What [`Parts::frame`] leaves out: negations, their opposites and the auxiliaries round them.
 static POLAR: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"\b(?:before|after|not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|does not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|always|must|should|avoid|please|instead of|rather than|from now on|now|any ?more|currently|since today|still|ever|also|just|only|does|do|can|will|may)\b|",
+        r"\b(?:you (?:may|can|are (?:now )?allowed to)|it(?:['’]s| is) (?:now )?(?:ok(?:ay)?|fine|allowed) (?:for you )?to|before|after|not|never|no longer|no|without|cannot|can['’]t|don['’]t|do not|does not|doesn['’]t|didn['’]t|won['’]t|isn['’]t|aren['’]t|shouldn['’]t|mustn['’]t|always|must|should|avoid|please|instead of|rather than|from now on|now|any ?more|currently|since today|still|ever|also|just|only|does|do|can|will|may)\b|",
         r"\b(?:immer|niemals|nie|nicht|keine?|bitte|jetzt|nun|jamais|toujours|nunca|siempre)\b|",
         r"总是|始终|一律|永远|必须|务必|一定要|应该|应当|请|现在|不要|不能|不得|不可|不用|不会|不是|不必|不再|无需|无须|切勿|禁止|请勿|别|勿|没有|未|不|要|",
         r"必ず|常に|絶対に|しない|ない|ません|今は|今|항상|반드시|절대|이제|(?:하)?지\s?마(?:세요)?|(?:하)?지\s?않\w*|(?:하)?세요|면\s?안\s?(?:됩니다|돼요|된다)"
@@ -520,13 +520,6 @@ fn detail(word: &str) -> Option<Detail> {
     (is_identifier && word.len() >= 2 && !abbreviation).then(|| Detail::Identifier(word.to_ascii_lowercase()))
 }
 
-/// "wants" and "want" are the same word of a frame.
-fn without_plural(word: &str) -> &str {
-    word.strip_suffix('s')
-        .filter(|stem| stem.len() > 2 && stem.is_ascii() && !stem.ends_with('s'))
-        .unwrap_or(word)
-}
-
 /// The first word, capitalised words behind it, words of code spans, and Latin words in a text of another script; as
 /// they stand in a word set.
 fn names(text: &str) -> BTreeSet<String> {
@@ -555,6 +548,7 @@ fn names(text: &str) -> BTreeSet<String> {
 static LEFT_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)\b(?:renamed|moved|switched|migrated|changed|went|upgraded)\b[^.;]{0,60}?\bfrom\s+(?:the\s+)?([\w@./-]+)\s+to\b|",
+        r"\b(?:taken|takes?|took)\s+over\s[^.;]{1,60}?\sfrom\s+([\w@./-]+)|",
         r"\b(?:statt|anstatt)\s+([\w@./-]+)|不再使用\s*([\w@./-]+)|",
         r"\b(?:does\s+not|doesn['’]t|do\s+not|don['’]t|no\s+longer)\s+\w+\s+(?:[\w-]+\s+){0,3}?([\w@./-]+)(?:\s+any\s?more)?\s*[,;]\s*(?:but\s+)?(?:it|they|we)\s",
     ))
@@ -572,7 +566,7 @@ fn left_behind(text: &str) -> BTreeSet<String> {
 /// A change told as what holds since: `We switched from Jest to Vitest` as `We use Vitest`. Japanese says "must" as "not
 /// to do it will not do".
 fn as_statement(text: &str) -> String {
-    static CHANGES: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+    static CHANGES: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
         [
             (
                 regex(
@@ -598,6 +592,19 @@ fn as_statement(text: &str) -> String {
                 ),
                 "",
             ),
+            (
+                regex(
+                    r"(?i)\b(?:has\s+taken|have\s+taken|takes?|took)\s+over\s+([^.;]{2,60}?)(?:\s+from\s+[\w@./-]+)?([.,;]|$)",
+                ),
+                "owns $1$2",
+            ),
+            (
+                regex(
+                    r"(?i)\b(?:no\s+need\s+to|(?:you\s+|we\s+)?(?:no\s+longer|do\s+not|don['’]t)\s+(?:need|have)\s+to)\s+",
+                ),
+                "do not ",
+            ),
+            (regex(r"(?i)\b(?:stop|quit)\s+(\w{2,}ing)\b"), "do not $1"),
             (regex(r"(?i)\s+(?:now|any\s?more|from\s+now\s+on|since\s+today)\s*[.!]*$"), "."),
         ]
     });

@@ -63,6 +63,16 @@ static PROHIBITION: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// The end of a habit, or of a prohibition: what shall no longer be done each time, and what may be done from now on. A
+/// permission without such words is for once.
+static ENDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|ok(?:ay)?|please|and|also|but)\s*[,.:!–—-]*\s+)*(?:(?:stop|quit)\s+\w+ing|(?:no\s+need\s+to|you\s+(?:no\s+longer\s+(?:need|have)\s+to|do\s+not\s+(?:need|have)\s+to|don['’]t\s+(?:need|have)\s+to))\s+\w+)\s+\S.*\b(?:(?:before|after|on|for|with|in)\s+(?:each|every|all)|every\s+time|all\s+the\s+time|by\s+default|any\s?more)\b
+        |^(?:(?:ok(?:ay)?|and|also|but|from\s+now\s+on)\s*[,:]?\s+)*(?:you\s+(?:may|can|are\s+(?:now\s+)?allowed\s+to)|it(?:['’]s|\s+is)\s+(?:now\s+)?(?:ok(?:ay)?|fine|allowed)\s+(?:for\s+you\s+)?to)\s+\w+\s+\S.*\b(?:from\s+now\s+on|going\s+forward|any\s?time|whenever\s+you\s+(?:like|want|need))\b",
+    )
+    .expect("a valid pattern")
+});
+
 /// How things are done here, in the words of a team.
 static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -75,7 +85,7 @@ static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
 static OWNERSHIP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:(?i:no|actually|note|and|so|btw|fyi|please)\s*[,:]?\s+)*(?:
-            (?P<who>@[\w-]+|[A-Z][\w.-]*(?:\s+(?:and\s+)?[A-Z][\w.-]*)*|(?i:the|our)\s+(?:[\w-]+\s+){1,2}team)\s+(?:owns?|maintains?|looks?\s+after|(?:is|are)\s+(?:responsible\s+for|in\s+charge\s+of|the\s+(?:owners?|maintainers?|contacts?|experts?)\s+(?:of|for|on)))\s+\S
+            (?P<who>@[\w-]+|[A-Z][\w.-]*(?:\s+(?:and\s+)?[A-Z][\w.-]*)*|(?i:the|our)\s+(?:[\w-]+\s+){1,2}team)\s+(?:(?:now\s+)?(?:owns?|maintains?|looks?\s+after)|(?:takes?|took|(?:has|have)\s+taken)\s+over|inherit(?:s|ed)|(?:is|are)(?:\s+now)?\s+(?:responsible\s+for|in\s+charge\s+of|the\s+(?:owners?|maintainers?|contacts?|experts?)\s+(?:of|for|on)))\s+\S
             |(?:\S+\s+){1,5}(?:is|are)\s+(?:owned|maintained|looked\s+after)\s+by\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
             |(?:\S+\s+){1,5}belongs?\s+to\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
             |(?i:always\s+)?(?i:ask|ping|check\s+with|talk\s+to)\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\s+(?:about|before|for\s+anything|when(?:ever)?)\s+\S
@@ -220,7 +230,7 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Preference, if lasting { 0.9 } else { 0.8 })
     } else if lasting && is_order(sentence) {
         (Kind::Convention, 0.85)
-    } else if PROHIBITION.is_match(sentence) || is_contrast(sentence) {
+    } else if PROHIBITION.is_match(sentence) || ENDS.is_match(sentence) || is_contrast(sentence) {
         (Kind::Convention, 0.75)
     } else if WANTED.is_match(sentence) {
         (Kind::Preference, 0.75)

@@ -394,6 +394,17 @@ fn what_the_person_demands_is_found() {
             "앞으로 커밋 메시지는 항상 영어로 작성해 주세요",
         ),
         ("npm 말고 pnpm을 사용해 주세요", Kind::Convention, "npm 말고 pnpm을 사용해 주세요"),
+        (
+            "Omar took over the billing service from Dana",
+            Kind::Ownership,
+            "Omar took over the billing service from Dana",
+        ),
+        (
+            "Stop running the full test suite before every commit.",
+            Kind::Convention,
+            "Stop running the full test suite before every commit",
+        ),
+        ("You may push to main from now on.", Kind::Convention, "You may push to main from now on"),
     ];
     for (text, kind, title) in table {
         assert_eq!(found(vec![said(text)]), [(kind, title.to_owned())], "{text}");
@@ -434,6 +445,9 @@ fn what_only_sounds_like_a_demand_is_not() {
         "what about using redis instead of memcached",
         "looks good, thanks, always a pleasure",
         "let's use plan B for now instead of plan A",
+        "You can push to main now.",
+        "Stop the dev server in all tabs.",
+        "Stop running the tests please.",
         "请先不要提交这个文件",
         "现在改用 pnpm 试一下",
         "これは常に失敗しますか？",

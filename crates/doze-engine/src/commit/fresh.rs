@@ -58,23 +58,57 @@ impl Work<'_> {
         read: usize,
     ) -> Result<Fresh, EngineError> {
         let key = self.key(snapshot)?;
-        let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
-        let own = snapshot.known_events_of(self.owner, &key, &prints)?;
-        let places = self.known_in_project(snapshot, &prints)?;
+        // What was kept before it was forgotten is known by what it said, what came later by what is left of it.
+        let kept = self.without_forgotten(snapshot, events)?;
+        let known = self.known(snapshot, &key, events, read)?;
+        let kept_known =
+            if kept == events { vec![false; kept.len()] } else { self.known(snapshot, &key, &kept, read)? };
         let mut seen = HashSet::new();
         let mut fresh = Fresh { events: Vec::new(), read: 0, known: 0 };
-        for (at, (((event, print), own), place)) in events.iter().zip(prints).zip(own).zip(places).enumerate()
-        {
-            let is_read = at < read;
-            let is_known = own.is_some() || place.is_some_and(|place| is_read || place == key);
-            if is_known || !seen.insert(print) {
+        for (at, event) in kept.into_iter().enumerate() {
+            if known[at] || kept_known[at] || !seen.insert(events[at].fingerprint()) {
                 fresh.known += 1;
                 continue;
             }
-            fresh.read += usize::from(is_read);
-            fresh.events.push(event.clone());
+            fresh.read += usize::from(at < read);
+            fresh.events.push(event);
         }
         Ok(fresh)
+    }
+
+    /// Which of these events somebody has brought, of which a session file told the first `read`.
+    fn known(
+        &self,
+        snapshot: &Snapshot,
+        key: &SessionKey,
+        events: &[Event],
+        read: usize,
+    ) -> Result<Vec<bool>, EngineError> {
+        let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
+        let own = snapshot.known_events_of(self.owner, key, &prints)?;
+        let places = self.known_in_project(snapshot, &prints)?;
+        let is_known =
+            own.into_iter().zip(places).enumerate().map(|(at, (own, place))| {
+                own.is_some() || place.is_some_and(|place| at < read || place == *key)
+            });
+        Ok(is_known.collect())
+    }
+
+    /// The events without the sentences that a person forgot after they were said: a session may be brought long after it
+    /// was held.
+    fn without_forgotten(&self, snapshot: &Snapshot, events: &[Event]) -> Result<Vec<Event>, EngineError> {
+        let mut kept = events.to_vec();
+        let Some(graves) = self.engine.graves_in(snapshot, self.owner, self.place.id())? else {
+            return Ok(kept);
+        };
+        for event in &mut kept {
+            let Some(at) = event.at else { continue };
+            let texts = event.tool.iter_mut().flat_map(|tool| [&mut tool.input, &mut tool.output]);
+            for text in [&mut event.text].into_iter().chain(texts) {
+                graves.blank(text, at)?;
+            }
+        }
+        Ok(kept)
     }
 
     /// For each fingerprint the session that brought it first, in the project or in one that was merged into it.

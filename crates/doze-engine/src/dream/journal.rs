@@ -68,7 +68,9 @@ impl Engine {
             let forgotten = self.forgotten_of(&snapshot, owner, &dream)?;
             let is_forgotten = |memory: &Memory| forgotten.contains(&memory.id);
             let standing = Standing { memories: &memories, is_forgotten: &is_forgotten };
-            let undo = undo(&dream, &standing).map_err(|error| EngineError::refused(error.to_string()))?;
+            let undo = undo(&dream, &standing).map_err(|error| {
+                EngineError::refused(error.to_string()).hint("what stands now:  doze list")
+            })?;
             let (dream, undone) = noted(dream, &undo, self.now());
             if undone.undone_at.is_none() {
                 return Ok(undone);

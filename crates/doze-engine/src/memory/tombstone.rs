@@ -4,16 +4,18 @@
 use std::collections::BTreeSet;
 
 use doze_core::model::{AgentId, Origin, OwnerId, ProjectId, Session, SessionKey};
-use doze_core::text::one_line;
+use doze_core::text::{one_line, sentences};
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::forget::FORGOTTEN;
 use crate::commit::{former_ids, given_name, is_of_harness};
 use crate::{Engine, EngineError};
 
 const KEY: &str = "tombstone_key";
-/// What a tombstone holds that an agent put up: it keeps nothing out that a person says. A person's holds nothing.
+/// What a tombstone holds that an agent put up: it keeps nothing out that a person says. A person's holds when it was put
+/// up.
 const BY_AGENT: &[u8] = b"agent";
 
 impl Engine {
@@ -60,6 +62,17 @@ impl Engine {
         Ok((set, false))
     }
 
+    /// What was forgotten in a project and in no project; `None` where nothing was.
+    pub(crate) fn graves_in<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        owner: &'a OwnerId,
+        place: Option<&'a ProjectId>,
+    ) -> Result<Option<Graves<'a>>, EngineError> {
+        let key = snapshot.aux(owner, Family::Setting, KEY)?;
+        Ok(key.map(|key| Graves { snapshot, owner, place, key }))
+    }
+
     /// Until when the events of a session were forgotten with it: neither its file nor its next commit brings them back.
     /// Another agent's session, or one of another project, is another one though it has the same name.
     pub(crate) fn session_forgotten_at(
@@ -77,7 +90,7 @@ impl Engine {
         for project in [project.cloned()].into_iter().chain(former.map(Some)) {
             let grave = session_hash(&secret, key, agent, project.as_ref());
             let told = snapshot.aux(owner, Family::Tombstone, &grave)?;
-            at = at.max(told.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()));
+            at = at.max(told.and_then(|bytes| put_up_at(&bytes)));
         }
         Ok(at)
     }
@@ -151,12 +164,44 @@ impl Engine {
                 if by_agent && snapshot.aux(&set.owner, Family::Tombstone, &grave)?.is_some() {
                     continue;
                 }
-                let held = if by_agent { BY_AGENT } else { &[] };
-                set = set.put_aux(Family::Tombstone, grave, held.to_vec());
+                let held = if by_agent { BY_AGENT.to_vec() } else { self.now().to_string().into_bytes() };
+                set = set.put_aux(Family::Tombstone, grave, held);
             }
         }
         Ok(set)
     }
+}
+
+/// The tombstones of texts in a project and in no project.
+pub(crate) struct Graves<'a> {
+    snapshot: &'a Snapshot,
+    owner: &'a OwnerId,
+    place: Option<&'a ProjectId>,
+    key: Vec<u8>,
+}
+
+impl Graves<'_> {
+    /// Takes out of a text the sentences that a person forgot after they were said at `at`.
+    pub(crate) fn blank(&self, text: &mut String, at: Timestamp) -> Result<(), EngineError> {
+        let mut gone = Vec::new();
+        for sentence in sentences(text) {
+            for grave in graves(&self.key, self.place, sentence) {
+                let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
+                if held.and_then(|held| put_up_at(&held)).is_some_and(|forgotten| at <= forgotten) {
+                    gone.push(sentence.to_owned());
+                }
+            }
+        }
+        for sentence in gone {
+            *text = text.replace(&sentence, FORGOTTEN);
+        }
+        Ok(())
+    }
+}
+
+/// When a person put up a tombstone, if it tells.
+fn put_up_at(held: &[u8]) -> Option<Timestamp> {
+    std::str::from_utf8(held).ok()?.parse().ok()
 }
 
 /// SHA-256 over the key, what a session is called and whose it is: under which key it is kept depends on who has the name

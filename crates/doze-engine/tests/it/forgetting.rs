@@ -455,3 +455,23 @@ fn what_another_session_said_as_well_outlives_the_forgotten_one() {
     assert_eq!(forget_session(&kit, "s2").unwrap().memories, 1);
     assert_eq!(all(&kit), []);
 }
+
+#[test]
+fn a_session_that_is_brought_after_its_words_were_forgotten_comes_without_them() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let rule = "Always page Zenobia before a release.";
+    kit.commit(said("now", harness("codex"), &cwd, 1, rule));
+    forget(&kit, "Zenobia");
+    let text = format!("Look at the changelog first. {rule} Then tag the build.");
+    let old = said("old", harness("claude-code"), &cwd, 2, &text);
+    assert_eq!(kit.commit(old.clone()).events.new, 1);
+    assert_eq!(history(&kit, &cwd, "Zenobia"), 0);
+    assert_ne!(history(&kit, &cwd, "changelog"), 0);
+    // Told again it is the same event.
+    let again = CommitRequest { commit_id: Some("again".to_owned()), ..old };
+    assert_eq!(kit.commit(again).events.new, 0);
+    // What is said after it was forgotten is another matter: it stands where it was said.
+    kit.commit(said("later", harness("codex"), &cwd, 700, &text));
+    assert_ne!(history(&kit, &cwd, "Zenobia"), 0);
+}
