@@ -2,8 +2,10 @@
 
 pub mod corpus;
 pub mod process;
+pub mod sessions;
 
 use std::path::Path;
+use std::time::Instant;
 
 use doze_core::model::{Face, Kind, Memory, Scope, Source, Status, Verification, content_hash, uuid_v7};
 use doze_search::RtenEmbedder;
@@ -119,6 +121,25 @@ fn direction(number: u64, dim: usize) -> Vec<f32> {
     let raw: Vec<f32> = (0..dim).map(|_| step()).collect();
     let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
     raw.iter().map(|x| x / norm).collect()
+}
+
+/// The middle one of some times.
+pub fn median(mut times: Vec<f64>) -> f64 {
+    quantile(&mut times, 0.5)
+}
+
+/// The time that a share of all stays below; 0 of none.
+pub fn quantile(times: &mut [f64], share: f64) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let at = (times.len() as f64 * share) as usize;
+    times.get(at.min(times.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
+/// How many milliseconds something takes.
+pub fn timed<T>(work: impl FnOnce() -> T) -> f64 {
+    let started = Instant::now();
+    std::hint::black_box(work());
+    started.elapsed().as_secs_f64() * 1e3
 }
 
 /// Prints a measurement beside its limit and says whether it is within.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use doze_benches::{used_home, within};
+use doze_benches::{median, used_home, within};
 use doze_tests::{Client, Daemon, Home};
 use serde_json::json;
 
@@ -36,17 +36,12 @@ fn median_of_starts(home: &Home, end: impl Fn(Daemon)) -> (f64, f64) {
             }
         };
         assert_eq!(client.call("status", json!({}))["ready"], true);
-        ready.push(start.elapsed());
+        ready.push(start.elapsed().as_secs_f64() * 1e3);
         let start = Instant::now();
         let answer = client.call("recall.search", json!({"query": "test server 4711", "spaces": ["user"]}));
-        searched.push(start.elapsed());
+        searched.push(start.elapsed().as_secs_f64() * 1e3);
         assert_ne!(answer["hits"], json!([]), "{answer}");
         end(daemon);
     }
     (median(ready), median(searched))
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort();
-    times[times.len() / 2].as_secs_f64() * 1e3
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use doze_benches::corpus::{self, Corpus, DIM, number};
 use doze_benches::process::kib;
-use doze_benches::{content, used_home, within};
+use doze_benches::{content, median, timed, used_home, within};
 use doze_core::model::Kind;
 use doze_search::{GRAPH_FROM, LexicalQuery, VectorFilter, Vectors};
 use doze_tests::{Home, until};
@@ -81,12 +81,13 @@ fn measure(corpus: &Corpus, memories: u64) -> Row {
 fn by_words(corpus: &Corpus, memories: u64, folder: &Path) -> (f64, f64) {
     let lexical = corpus::lexical(&folder.join("index"), corpus, memories);
     let search = |kinds: &[Kind]| {
-        median((0..QUERIES).map(|at| {
+        let times = (0..QUERIES).map(|at| {
             let mut query =
                 LexicalQuery::new(corpus.query(at).0, "local:0".into(), vec![corpus::scope_key()], LIST);
             query.memory_kinds = kinds.to_vec();
             timed(|| lexical.search(&query).expect("a query never fails"))
-        }))
+        });
+        median(times.collect())
     };
     search(&[]);
     (search(&[]), search(&[Kind::Decision]))
@@ -99,13 +100,14 @@ fn by_vectors(corpus: &Corpus, memories: u64, folder: &Path) -> (f64, f64) {
     vectors.maintain_graph().expect("the graph is written");
     let exact = |id: &str| Some(vec![corpus.vector(number(id))]);
     let search = |kinds: &[Kind]| {
-        median((0..QUERIES).map(|at| {
+        let times = (0..QUERIES).map(|at| {
             let (text, vector) = corpus.query(at);
             let mut query = LexicalQuery::new(text, "local:0".into(), vec![corpus::scope_key()], LIST);
             query.memory_kinds = kinds.to_vec();
             let filter = VectorFilter::from(&query);
             timed(|| vectors.search(&vector, &filter, LIST, &exact))
-        }))
+        });
+        median(times.collect())
     };
     search(&[]);
     (search(&[]), search(&[Kind::Decision]))
@@ -125,11 +127,12 @@ fn in_a_daemon(row: Row) -> Row {
     let cwd = home.project("shop");
     let mut brief = || timed(|| client.call("recall.brief", json!({"cwd": cwd, "session": "b"})));
     brief();
-    let brief = median((0..TIMES).map(|_| brief()));
-    let commit = median((0..COMMITS).map(|at| {
+    let brief = median((0..TIMES).map(|_| brief()).collect());
+    let commits = (0..COMMITS).map(|at| {
         let request = commit(&home, at);
         timed(|| client.call("session.commit", request))
-    }));
+    });
+    let commit = median(commits.collect());
     let anonymous = kib(daemon.pid(), "RssAnon:") / 1024.0;
     assert_eq!(daemon.terminate().code, Some(0));
     let disk = size(&home.doze_home()) as f64;
@@ -158,19 +161,6 @@ fn size(folder: &Path) -> u64 {
             Some(if kind.is_dir() { size(&entry.path()) } else { kind.len() })
         })
         .sum()
-}
-
-/// How many milliseconds something takes.
-fn timed<T>(work: impl FnOnce() -> T) -> f64 {
-    let started = Instant::now();
-    std::hint::black_box(work());
-    started.elapsed().as_secs_f64() * 1e3
-}
-
-fn median(times: impl Iterator<Item = f64>) -> f64 {
-    let mut times: Vec<f64> = times.collect();
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn print_table(rows: &[Row]) {

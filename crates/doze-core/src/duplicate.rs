@@ -79,7 +79,8 @@ pub struct Parts {
     /// The words besides details and polarity that tell one thing from another, however short.
     telling: BTreeSet<String>,
     stance: Stance,
-    is_ascii: bool,
+    /// Its script has spaces between words.
+    is_spaced: bool,
 }
 
 impl Parts {
@@ -124,7 +125,7 @@ impl Parts {
         identifiers.extend(letters.map(str::to_owned));
         let wording = Wording::of(&text);
         Self {
-            is_ascii: told.is_ascii(),
+            is_spaced: !told.chars().any(is_unspaced),
             stance: Stance::of(&told, wording.words()),
             telling: telling.telling_words(),
             word_hashes: hashes(&words),
@@ -249,12 +250,12 @@ impl Parts {
         Relation::Update
     }
 
-    /// How `newer` stands to `self` in the office face: S0.28 to the letter on ASCII, where nothing but a number, a
-    /// version, a negation, an identifier, a path or a name that differs keeps texts apart which have most of their words
-    /// in common (`R5`). Other scripts go by [`Self::relation_to`].
+    /// How `newer` stands to `self` in the office face: S0.28 to the letter, where nothing but a number, a version, a
+    /// negation, an identifier, a path or a name that differs keeps texts apart which have most of their words in common
+    /// (`R5`). Scripts without spaces go by [`Self::relation_to`]: their words are not known.
     pub fn office_relation_to(&self, newer: &Self) -> Relation {
         let relation = self.relation_to(newer);
-        if !(self.is_ascii && newer.is_ascii) {
+        if !(self.is_spaced && newer.is_spaced) {
             return relation;
         }
         let is_same = || {

@@ -119,7 +119,7 @@ const MAX_SENTENCE: usize = 400;
 /// the telling words.
 fn fact_text(sentence: &str, rule: &Rule, found: std::ops::Range<usize>) -> String {
     let whole = if rule.drops_mark { &sentence[found.clone()] } else { sentence };
-    let whole = LEAD.replace(whole, "");
+    let whole = without_label(whole);
     let longest = *FACT_CHARS.end();
     let text = if whole.chars().count() <= longest { &whole } else { cut(&sentence[found.start..], longest) };
     let text = text.trim().trim_end_matches(['.', '。', '*', '_', ';', '；']).trim_end();
@@ -177,9 +177,14 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A sentence without the words in front of it that only call for attention: `Note:`, `SUMMARY:`.
+pub fn without_label(sentence: &str) -> std::borrow::Cow<'_, str> {
+    LEAD.replace(sentence, "")
+}
+
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)^\s*(?:(?:also|and|so|but|then|ok|okay|great|done|additionally|furthermore|fyi)\b[,:]?\s+|(?:\*\*|__)?(?:note|important|remember|caution|warning|gotcha|lesson(?: learned)?)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*)+",
+        r"(?i)^\s*(?:(?:also|and|so|but|then|ok|okay|great|done|additionally|furthermore|fyi)\b[,:]?\s+|(?:\*\*|__)?(?:note|important|remember|caution|warning|gotcha|lesson(?: learned)?|summary|todo|done|result)(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*)+",
     )
 });
 

@@ -5,6 +5,7 @@
 
 mod pieces;
 mod screens;
+mod sections;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -72,14 +73,18 @@ const MACHINE_STARTS: &[&str] = &[
     "[Request interrupted by user",
     "This session is being continued from a previous conversation",
     "# AGENTS.md instructions for ",
-    "[Session recovered]",
-    "===== AGENT KNOWLEDGE =====",
-    "===== PROJECT KNOWLEDGE =====",
 ];
 
 /// `text` without doze's own blocks and the wrappers harnesses put round machine text; empty for a text that is
 /// machine text altogether. The arguments of a slash command stay: they can be the whole task.
 pub fn strip_injected(text: &str) -> Cow<'_, str> {
+    match sections::without_sections(text) {
+        Cow::Borrowed(text) => strip_marked(text),
+        Cow::Owned(text) => Cow::Owned(strip_marked(&text).into_owned()),
+    }
+}
+
+fn strip_marked(text: &str) -> Cow<'_, str> {
     if MACHINE_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
         return Cow::Borrowed("");
     }
@@ -237,6 +242,19 @@ mod tests {
             ("<command-message>t</command-message><command-name>/t</command-name><command-args>build it</command-args>".into(), "build it"),
             ("Caveat: The messages below were generated".into(), ""),
             ("<system-reminder>x</system-reminder>\n[Request interrupted by user]".into(), ""),
+            (
+                "===== AGENT KNOWLEDGE =====\nLesson: keep it\n\n===== RECENT SESSIONS =====\n- just now: x\n\nBuild it"
+                    .into(),
+                "Build it",
+            ),
+            ("Build it\n\n===== PROJECT KNOWLEDGE =====\n- a fact".into(), "Build it"),
+            (
+                "[Session recovered] Your previous session was lost.\nTask: x\nNote: You don't have full conversation history. Ask.\nGo on"
+                    .into(),
+                "Go on",
+            ),
+            ("[Session recovered] Your previous\nsession".into(), ""),
+            ("Why does it print ===== AGENT KNOWLEDGE ===== here?".into(), "Why does it print ===== AGENT KNOWLEDGE ===== here?"),
             ("Handle `<system-reminder>` please".into(), "Handle `<system-reminder>` please"),
             ("Vec<String> and <skill> stay".into(), "Vec<String> and <skill> stay"),
         ];

@@ -250,17 +250,18 @@ pub fn text_of(memory: &Memory) -> &str {
     if memory.body.trim().is_empty() { &memory.title } else { &memory.body }
 }
 
-/// Who goes first when a store is full: the least reinforced, of those the one not seen for longest (`R6`). Never one that only a person may change.
+/// Who goes first when a store is full: the least reinforced, of those the one not seen for longest (`R6`). That many agents
+/// found it on their own counts as much as that one said it as often. Never one that only a person may change.
 fn make_room<K: Comparable>(memories: &[K], cap: usize) -> FactDecision {
     let memories = memories.iter().map(Comparable::memory);
     let active: Vec<&Memory> = memories.filter(|memory| memory.status == Status::Active).collect();
     if active.len() < cap {
         return FactDecision::Add { evict: None };
     }
-    let first = active
-        .iter()
-        .filter(|memory| !memory.is_protected())
-        .min_by_key(|memory| (memory.reinforce_count, memory.last_confirmed_at, &memory.id));
+    let first = active.iter().filter(|memory| !memory.is_protected()).min_by_key(|memory| {
+        let finders = u32::try_from(finders(memory).len()).unwrap_or(u32::MAX);
+        (memory.reinforce_count.max(finders), memory.last_confirmed_at, &memory.id)
+    });
     match first {
         Some(memory) => FactDecision::Add { evict: Some(memory.id.clone()) },
         None => FactDecision::Skip(Skipped::Full),
@@ -378,6 +379,8 @@ mod tests {
         evicts(&facts, "m02");
         facts[2].last_confirmed_at = facts[40].last_confirmed_at;
         evicts(&facts, "m03");
+        facts[3].confirmed_by = vec!["another".into()];
+        evicts(&facts, "m04");
         facts.iter_mut().for_each(|memory| memory.pinned = true);
         assert_eq!(admit(&facts, new, &|_| false), FactDecision::Skip(Skipped::Full));
         facts.pop();

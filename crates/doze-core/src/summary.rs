@@ -117,6 +117,8 @@ fn what(input: &SummaryInput<'_>, last: &[&str], all: &[&str]) -> String {
         .or_else(|| last.iter().find_map(|text| lines::what_i_did(&prose_lines(text))))
         // The last answer may be a mere "Done.".
         .or_else(|| all.iter().find_map(|text| lines::last_substantial(&prose_lines(text))))
+        // Better a few words of the caller's than none of anybody's.
+        .or_else(|| input.summary.map(one_line).filter(|summary| !summary.is_empty()))
         .unwrap_or_else(|| {
             format!(
                 "Task {}",
@@ -212,8 +214,7 @@ fn commits(input: &SummaryInput<'_>, output: &Option<String>, answers: &[String]
         }
     }
     if let Some(output) = output {
-        found.extend(lines::git_commits(output));
-        found.extend(lines::told_commits(output));
+        found.extend(lines::all_commits(output));
     }
     let mut kept: Vec<String> = Vec::new();
     for hash in found {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use doze_core::model::{AgentId, AgentRef, OwnerId, SessionEnd, SessionKind, hex};
+use doze_core::model::{AgentId, AgentRef, OwnerId, SessionEnd, SessionKey, SessionKind, hex};
 use doze_transcript::{Format, Report, SessionMeta};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -70,6 +70,10 @@ pub struct Imported {
 impl Engine {
     /// Reads session files, or an office's memory. What is known already changes nothing, so that an import can be repeated or resumed.
     pub fn import(&self, owner: &OwnerId, request: &ImportRequest) -> Result<Imported, EngineError> {
+        // What is read while nothing is kept would count as read afterwards.
+        if let Some(silence) = self.silence(owner, None)? {
+            return Err(silence.refusal());
+        }
         let root = Path::new(&request.path);
         if !root.is_absolute() {
             return Err(EngineError::invalid("path: expected the whole path of a file or folder"));
@@ -151,6 +155,10 @@ impl Engine {
             events: Vec::new(),
             transcript: Some(TranscriptRef { path, format: None }),
         };
+        if self.ended_before_it_was_forgotten(owner, &commit, &meta)? {
+            done.known += 1;
+            return Ok(());
+        }
         let answer = self.commit_of(owner, commit, Run::Past)?;
         if answer.events.new > 0 && !answer.is_repeat {
             done.added += 1;
@@ -161,6 +169,20 @@ impl Engine {
             *done.redacted.entry(rule).or_default() += count;
         }
         Ok(())
+    }
+
+    /// Whether a file tells nothing but what was forgotten with its session.
+    fn ended_before_it_was_forgotten(
+        &self,
+        owner: &OwnerId,
+        commit: &CommitRequest,
+        meta: &SessionMeta,
+    ) -> Result<bool, EngineError> {
+        let key = SessionKey::new(commit.session.as_str(), commit.agent.harness.as_str());
+        let snapshot = self.store().snapshot()?;
+        let forgotten = self.session_forgotten_at(&snapshot, owner, &key, &commit.agent.id, None)?;
+        let end = meta.end.parse::<Timestamp>().ok();
+        Ok(forgotten.is_some_and(|forgotten| end.is_none_or(|end| end <= forgotten)))
     }
 
     /// The folder a session ran in. Gemini tells only the hash of it, which known folders are compared with.
@@ -182,6 +204,9 @@ impl Engine {
             .unwrap_or_default())
     }
 }
+
+/// How a file ends that only tells of the session file beside it.
+const BESIDE: &str = ".meta.json";
 
 /// Session files below a folder, and what was not looked at.
 #[derive(Default)]
@@ -217,8 +242,9 @@ fn collect(path: &Path, depth: usize, since: Option<Timestamp>, found: &mut Foun
     }
     let is_named = depth == 0;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_beside = path.to_string_lossy().ends_with(BESIDE);
     let is_wanted = path.is_file()
-        && (is_named || ENDINGS.contains(&ending))
+        && (is_named || ENDINGS.contains(&ending) && !is_beside)
         && since.is_none_or(|since| changed_since(path, since));
     match is_wanted {
         true if found.files.len() >= MAX_FILES => found.leave_out(path, "too many files"),

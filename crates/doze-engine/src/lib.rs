@@ -8,6 +8,7 @@
 //! the rooms below: an extractor is asked, and a model is fetched.
 
 mod asking;
+pub mod background;
 mod clock;
 mod commit;
 mod dream;
@@ -171,6 +172,7 @@ struct Inner {
     store: Store,
     folders: project::Cache,
     known_facts: commit::KnownFacts,
+    newest: recall::NewestCache,
     index: index::Index,
     switches: Mutex<Switches>,
     dreaming: Mutex<()>,
@@ -224,6 +226,7 @@ impl Engine {
             store,
             folders: project::Cache::default(),
             known_facts: commit::KnownFacts::default(),
+            newest: recall::NewestCache::default(),
             index,
             dreaming: Mutex::new(()),
             promoting: Mutex::new(()),

@@ -97,7 +97,13 @@ impl Engine {
         for _ in 0..CONFLICT_RETRIES {
             let snapshot = self.store().snapshot()?;
             let known = snapshot.work(owner, &agent.id, project.as_ref(), request.session.as_deref())?;
-            let work = changed(known, owner, agent.clone(), project.clone(), request, self.now());
+            let mut work = changed(known, owner, agent.clone(), project.clone(), request, self.now());
+            if let Some(graves) = self.graves_in(&snapshot, owner, project.as_ref())? {
+                let texts = work.task_prompt.iter_mut().chain(&mut work.last_activity);
+                let lists = work.next_steps.iter_mut().chain(&mut work.unfinished);
+                let mut texts = texts.chain(lists).chain([&mut work.summary]);
+                texts.try_for_each(|text| graves.blank(text, None))?;
+            }
             if skipped.is_some() {
                 return Ok(WorkTold { work, skipped });
             }

@@ -39,9 +39,9 @@ pub fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> io::Result<()> {
         Err(_) => new_mode,
     };
     let folder = target.parent().unwrap_or(Path::new("/"));
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
     let write = WRITES.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".{name}.doze-{}-{write}", std::process::id()));
+    // Not made of the target's name, which may be as long as names can be.
+    let temporary = folder.join(format!(".doze-{}-{write}", std::process::id()));
     let written = fill(&temporary, bytes, mode).and_then(|()| fs::rename(&temporary, &target));
     if written.is_err() {
         // The first error is the one that counts.

@@ -182,8 +182,10 @@ fn activity(tool: &str, input: &ToolInput, failed: bool) -> String {
     let separator = if about.is_empty() { "" } else { ": " };
     let failed = if failed { " (failed)" } else { "" };
     let room = MAX_ACTIVITY_CHARS.saturating_sub(failed.len());
-    // Secrets go before the cut, as above.
-    let about = redact(about).text;
+    // Secrets go before the cut, as above; what is not cut the daemon reads whole. Making the rules ready costs some
+    // milliseconds of every tool call.
+    let fits = about.len() + tool.len() + separator.len() <= room;
+    let about = if fits { about.into() } else { redact(about).text };
     let words = tool.chars().chain(separator.chars()).chain(about.chars());
     let line: String = words.map(|c| if c.is_control() { ' ' } else { c }).take(room).collect();
     line + failed

@@ -14,7 +14,7 @@ use crate::tokens::Room;
 /// Characters a brief never exceeds, whatever the token budget (S1.33).
 pub const MAX_CHARS: usize = 5_000;
 /// How many memories, the last updated first, are looked at (S1.30).
-const NEWEST: usize = 400;
+pub const NEWEST: usize = 400;
 /// Days after which a memory's weight in its section is halved (S1.30).
 const HALF_LIFE_DAYS: f64 = 90.0;
 /// Tasks and left-open items shown (S1.33).

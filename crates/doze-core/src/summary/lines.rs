@@ -167,13 +167,21 @@ fn is_nothing(text: &str) -> bool {
 
 /// ``Committed `abc1234` ``, `commit abc1234`: in what an agent says.
 pub(super) fn told_commits(text: &str) -> Vec<String> {
-    hashes(text, &TOLD_COMMIT)
+    hashes(text, &TOLD_COMMIT).map(|(_, hash)| hash).collect()
 }
 
 /// `[branch abc1234] subject` at a line's start: how git tells of a new commit. Other hashes that git prints may be
 /// of any age.
 pub(super) fn git_commits(text: &str) -> Vec<String> {
-    hashes(text, &GIT_COMMIT)
+    hashes(text, &GIT_COMMIT).map(|(_, hash)| hash).collect()
+}
+
+/// Both, in the order in which a text tells them.
+pub(super) fn all_commits(text: &str) -> Vec<String> {
+    let mut found: Vec<(usize, String)> =
+        hashes(text, &GIT_COMMIT).chain(hashes(text, &TOLD_COMMIT)).collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, hash)| hash).collect()
 }
 
 /// The hash of a commit event, `<hash> <subject>`.
@@ -182,15 +190,14 @@ pub(super) fn commit_event(text: &str) -> Option<String> {
     is_hash(word).then(|| short_hash(word))
 }
 
-fn hashes(text: &str, pattern: &Regex) -> Vec<String> {
+/// The hashes that a pattern finds, each with its place.
+fn hashes<'t>(text: &'t str, pattern: &'static Regex) -> impl Iterator<Item = (usize, String)> + use<'t> {
     let captured =
         pattern.captures_iter(text).filter_map(|captures| captures.iter().skip(1).flatten().next());
     // A word of seven letters from a to f is a word.
     captured
-        .map(|hash| hash.as_str())
-        .filter(|hash| hash.bytes().any(|b| b.is_ascii_digit()))
-        .map(short_hash)
-        .collect()
+        .filter(|hash| hash.as_str().bytes().any(|b| b.is_ascii_digit()))
+        .map(|hash| (hash.start(), short_hash(hash.as_str())))
 }
 
 fn is_hash(word: &str) -> bool {

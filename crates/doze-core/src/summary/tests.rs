@@ -147,6 +147,11 @@ fn commits_are_those_of_this_session() {
             &["1a2b3c4", "2a2b3c4", "3a2b3c4"],
         ),
         ("Done in commit abc1234.", &["abc1234"]),
+        (
+            "[main 1a2b3c4] first\nCommitted `2a2b3c4`\n[main 3a2b3c4] last",
+            &["1a2b3c4", "2a2b3c4", "3a2b3c4"],
+        ),
+        ("Committed `1a2b3c4`\n[main 2a2b3c4] last", &["1a2b3c4", "2a2b3c4"]),
         ("Committed as `abc1234` (commit abc1234def0)", &["abc1234"]),
         ("I committed defaced walls", &[]),
         ("See 1a2b3c4 for it", &[]),

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use doze_core::model::{Event, ProjectId, SessionKey};
+use doze_core::model::{Event, Origin, ProjectId, SessionKey};
 use doze_store::{ChangeSet, KnownIn, Snapshot};
 
 use super::identity::former;
@@ -94,15 +94,16 @@ impl Work<'_> {
         Ok(is_known.collect())
     }
 
-    /// The events without the sentences that a person forgot after they were said: a session may be brought long after it
-    /// was held.
+    /// The events without the sentences that a person forgot: of what people say those that they forgot after they were
+    /// said, since a session may be brought long after it was held; an agent or a tool brings none of them back.
     fn without_forgotten(&self, snapshot: &Snapshot, events: &[Event]) -> Result<Vec<Event>, EngineError> {
         let mut kept = events.to_vec();
         let Some(graves) = self.engine.graves_in(snapshot, self.owner, self.place.id())? else {
             return Ok(kept);
         };
         for event in &mut kept {
-            let Some(at) = event.at else { continue };
+            let is_of_person = matches!(event.origin, Origin::Person);
+            let at = event.at.or(Some(self.engine.now())).filter(|_| is_of_person);
             let texts = event.tool.iter_mut().flat_map(|tool| [&mut tool.input, &mut tool.output]);
             for text in [&mut event.text].into_iter().chain(texts) {
                 graves.blank(text, at)?;

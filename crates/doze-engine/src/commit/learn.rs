@@ -63,11 +63,19 @@ impl Work<'_> {
         if candidates.is_empty() {
             return Ok((set, FactCounts::default()));
         }
-        let shown = engine.shown_in(snapshot, self.owner, Some(&self.request.session))?;
+        let given = engine.shown_to(snapshot, self.owner, &session.agent.id, session.project.as_ref())?;
+        let mut shown = engine.shown_in(snapshot, self.owner, Some(&self.request.session))?;
+        shown.extend(given.iter().cloned());
         let mut told: Vec<Arc<Parts>> = Vec::new();
+        // Whoever hands a task to an agent may have put what it is given in front of it, in its own form.
+        let mut handed_on = HashSet::new();
         for id in &shown {
-            let memory = snapshot.memory(self.owner, &MemoryId::new(id.clone()))?;
-            told.extend(memory.map(|memory| engine.inner.known_facts.parts(promote::text_of(&memory))));
+            let Some(memory) = snapshot.memory(self.owner, &MemoryId::new(id.clone()))? else { continue };
+            let text = promote::text_of(&memory);
+            told.push(engine.inner.known_facts.parts(text));
+            if given.contains(id) {
+                handed_on.insert(text::one_line(text));
+            }
         }
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
@@ -75,8 +83,12 @@ impl Work<'_> {
         for Earlier { first, at, candidate } in candidates {
             // The agent repeats what it was told, in whatever words (`R7`).
             let words = engine.inner.known_facts.parts(&candidate.text);
-            let is_echo = candidate.origin == Origin::Agent
-                && told.iter().any(|memory| memory.office_relation_to(&words) == Relation::Duplicate);
+            let repeats =
+                || told.iter().any(|memory| memory.office_relation_to(&words) == Relation::Duplicate);
+            let is_echo = match candidate.origin {
+                Origin::Agent => repeats(),
+                _ => handed_on.contains(&text::one_line(&candidate.text)),
+            };
             let is_forgotten;
             let (place, text) = (session.project.as_ref(), &candidate.text);
             (set, is_forgotten) = engine.unless_forgotten(snapshot, set, place, text, candidate.origin)?;

@@ -630,11 +630,15 @@ impl<'a> Work<'a> {
         };
         let mut files = before.files_changed;
         files.extend(intake.changed_files.iter().cloned());
+        let (mut told, mut output) = (intake.summary.clone(), intake.output.clone());
+        if let Some(graves) = self.engine.graves_in(snapshot, self.owner, self.place.id())? {
+            told.iter_mut().chain(&mut output).try_for_each(|text| graves.blank(text, None))?;
+        }
         Ok(summary::summarise(&SummaryInput {
             events: &events,
             task: session.task.as_ref(),
-            summary: intake.summary.as_deref(),
-            output: intake.output.as_deref(),
+            summary: told.as_deref(),
+            output: output.as_deref(),
             changed_files: &files,
             tokens,
             outcome: session.outcome,

@@ -1,6 +1,6 @@
 //! Reading one session for a dream: by rule, or by asking somebody. What it yields is kept before the next one is read.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use doze_core::extract::programs_that_ran;
 use doze_core::model::{Event, OwnerId, Scope, Session};
@@ -247,7 +247,7 @@ impl Engine {
         candidates: &[Candidate],
         asked: &Asked,
     ) -> Result<Vec<CandidateOf>, EngineError> {
-        let mut shown = HashSet::new();
+        let mut shown = self.shown_to(snapshot, owner, &session.agent.id, session.project.as_ref())?;
         for name in names_of(&session.key.session) {
             shown.extend(self.shown_in(snapshot, owner, Some(name))?);
         }

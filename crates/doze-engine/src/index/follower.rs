@@ -19,6 +19,7 @@ use doze_store::{
 
 use super::turns::{self, InHand, MAX_TURNS, Place, Record, Turn, Waiting};
 use super::{Shared, doc};
+use crate::background::step_back;
 use crate::{CONFLICT_RETRIES, lock};
 
 /// Changes worked through at once.
@@ -140,6 +141,7 @@ impl Follower {
             return;
         }
         let started = std::thread::Builder::new().name("graph".into()).spawn(move || {
+            step_back();
             match shared.vectors.maintain_graph() {
                 Ok(work) => tracing::debug!(?work, "the graph is up to date"),
                 Err(error) => tracing::warn!(%error, "the graph was not kept; searches scan"),

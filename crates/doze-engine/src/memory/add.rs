@@ -181,6 +181,9 @@ impl Engine {
             None => title_of(&body.text),
         };
         let memory = self.new_memory(owner, request, scope.clone(), title, body.text)?;
+        if !request.by_person {
+            self.refuse_forgotten(owner, &memory)?;
+        }
         let (outcome, memory) = if memory.face == Face::Office && scope.space() == Space::Agent {
             let (outcome, memory, found) = self.change_scope(&scope, |snapshot| {
                 self.admit_by_hand(snapshot, owner, &memory, request.by_person)
@@ -196,6 +199,17 @@ impl Engine {
             })?
         };
         Ok(Added { outcome, memory, redacted, silence })
+    }
+
+    /// What a person forgot comes back by a person's word alone (`R8`).
+    fn refuse_forgotten(&self, owner: &OwnerId, memory: &Memory) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let graves = self.graves_in(&snapshot, owner, memory.scope.project())?;
+        if graves.map_or(Ok(false), |graves| graves.holds(&memory.body))? {
+            return Err(EngineError::refused("it was forgotten, and only a person brings it back")
+                .hint("a person says it again with  doze remember"));
+        }
+        Ok(())
     }
 
     /// Where the caller stands. A new project is minted for what is kept there, and for nothing that is refused.

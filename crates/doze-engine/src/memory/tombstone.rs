@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use doze_core::facts::without_label;
 use doze_core::model::{AgentId, Origin, OwnerId, ProjectId, Session, SessionKey};
 use doze_core::text::{one_line, sentences};
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -181,13 +182,27 @@ pub(crate) struct Graves<'a> {
 }
 
 impl Graves<'_> {
-    /// Takes out of a text the sentences that a person forgot after they were said at `at`.
-    pub(crate) fn blank(&self, text: &mut String, at: Timestamp) -> Result<(), EngineError> {
+    /// Whether a person forgot a text.
+    pub(crate) fn holds(&self, text: &str) -> Result<bool, EngineError> {
+        for grave in graves(&self.key, self.place, text) {
+            let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
+            if held.is_some_and(|held| held != BY_AGENT) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes out of a text the sentences that a person forgot: of what was said at a time, those that were forgotten after
+    /// it; of what has none, all.
+    pub(crate) fn blank(&self, text: &mut String, at: Option<Timestamp>) -> Result<(), EngineError> {
         let mut gone = Vec::new();
         for sentence in sentences(text) {
-            for grave in graves(&self.key, self.place, sentence) {
+            let said = without_label(sentence);
+            for grave in graves(&self.key, self.place, &said) {
                 let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
-                if held.and_then(|held| put_up_at(&held)).is_some_and(|forgotten| at <= forgotten) {
+                let forgotten_at = held.and_then(|held| put_up_at(&held));
+                if forgotten_at.is_some_and(|forgotten| at.is_none_or(|at| at <= forgotten)) {
                     gone.push(sentence.to_owned());
                 }
             }

@@ -272,8 +272,7 @@ fn free(path: &str) -> Result<PathBuf, EngineError> {
 fn write(target: &Path, files: &[(String, Value)]) -> io::Result<()> {
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = parent.join(format!(".{name}.doze-{}", std::process::id()));
+    let temporary = parent.join(format!(".doze-export-{}", std::process::id()));
     // Left over by a process of the same number that was killed.
     let _ = fs::remove_dir_all(&temporary);
     let written = fill(&temporary, files).and_then(|()| fs::rename(&temporary, target));

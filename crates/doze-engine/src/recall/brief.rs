@@ -5,7 +5,7 @@ use std::path::Path;
 
 use doze_core::extract::stated;
 use doze_core::injected;
-use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Status, Verification};
+use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Verification};
 use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
@@ -38,6 +38,8 @@ const MAX_ORIGIN_CHECKS: usize = 200;
 const MAX_ORIGIN_EVENTS: usize = 2;
 /// Where the injection into a session without a name is kept.
 const NO_SESSION: &str = "-";
+/// What the key of a context begins with, as no session's name does.
+const CONTEXT: &str = "context\0";
 /// A line that was shown is noted once in this time.
 const SHOWN_AGAIN: SignedDuration = SignedDuration::from_hours(24);
 /// Hits given for one prompt.
@@ -92,11 +94,12 @@ impl Engine {
             }
         }
         let scopes = self.scopes_of(&snapshot, owner, Some(&place), &request.reader)?;
-        let recalled = self.memories_where(&snapshot, owner, &scopes, |memory| {
-            memory.status == Status::Active || memory.contradicts().is_some()
-        })?;
-        let (kept_apart, memories): (Vec<Memory>, Vec<Memory>) =
-            recalled.into_iter().partition(|memory| memory.contradicts().is_some());
+        let (mut memories, mut kept_apart) = (Vec::new(), Vec::new());
+        for scope in &scopes {
+            let newest = self.newest_of(&snapshot, owner, scope)?;
+            memories.extend_from_slice(&newest.active);
+            kept_apart.extend_from_slice(&newest.kept_apart);
+        }
         let files_gone = files_gone(&memories, Path::new(&place.top));
         let said_by_user = said_by_person(&snapshot, owner, &memories)?;
         let told = brief(&BriefInput {
@@ -153,6 +156,7 @@ impl Engine {
             None => snapshot
                 .aux_scan(owner, Family::Injection, "")?
                 .into_iter()
+                .filter(|(key, _)| !key.starts_with(CONTEXT))
                 .filter_map(|(_, bytes)| read(&bytes))
                 .max_by_key(|injection| injection.at),
         };
@@ -215,6 +219,47 @@ impl Engine {
         let Some(session) = session.filter(|session| !session.is_empty()) else { return Ok(HashSet::new()) };
         let injection = snapshot.aux(owner, Family::Injection, session)?.and_then(|bytes| read(&bytes));
         Ok(injection.map(|injection| injection.memories.into_iter().collect()).unwrap_or_default())
+    }
+
+    /// The memories in the last context that an agent was given in a project.
+    pub(crate) fn shown_to(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        agent: &AgentId,
+        project: Option<&ProjectId>,
+    ) -> Result<HashSet<String>, EngineError> {
+        self.shown_in(snapshot, owner, Some(&context_key(agent, project)))
+    }
+
+    /// Notes what an agent is given before its task, so that its own repeating it counts for nothing (`R7`). Whoever asks
+    /// again for the same costs no write.
+    pub(super) fn note_context(
+        &self,
+        owner: &OwnerId,
+        agent: &AgentId,
+        place: &Resolved,
+        told: &Told,
+    ) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let memories: HashSet<String> = told.memories.iter().map(ToString::to_string).collect();
+        if memories == self.shown_to(&snapshot, owner, agent, place.reads().as_ref())? {
+            return Ok(());
+        }
+        let injection = Injection {
+            at: self.now(),
+            project: place.id().map(ToString::to_string),
+            text: told.text.clone(),
+            memories: memories.into_iter().collect(),
+        };
+        let key = context_key(agent, place.reads().as_ref());
+        // Its lines are not noted as those of a brief are: another agent may find the same on its own.
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(
+            Family::Injection,
+            key,
+            encoded(&injection)?,
+        ))?;
+        Ok(())
     }
 
     /// Whether doze had put a line with this hash before whoever says it (`R17`): what was said before that is where doze
@@ -286,6 +331,11 @@ impl Engine {
             .map(|task| OpenTask { in_review: task.status == TaskStatus::Review, title: task.title })
             .collect())
     }
+}
+
+/// Where the context is kept that an agent was given last in a project.
+fn context_key(agent: &AgentId, project: Option<&ProjectId>) -> String {
+    format!("{CONTEXT}{}\0{agent}", project.map_or("", ProjectId::as_str))
 }
 
 /// The key of the counter that tells how often a memory was shown.

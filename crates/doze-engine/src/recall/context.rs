@@ -5,7 +5,7 @@ use doze_core::model::{
 };
 use doze_core::render::context::{ContextInput, DEFAULT_TOKENS, RecentSession, context};
 use doze_core::render::recovery::{Known, LegacyMessage, LegacyRecovery, Recovery, window};
-use doze_store::{SessionFilter, Snapshot};
+use doze_store::{SessionFilter, Snapshot, Subject};
 
 use super::{Reader, Told};
 use crate::commit::{called, is_work_of};
@@ -163,6 +163,11 @@ impl Engine {
             let shown = made.text.memories.iter();
             shown.filter_map(|id| memories.iter().find(|memory| memory.id == *id)).cloned().collect()
         };
+        if let Some(place) = &place {
+            // Reading goes on where nothing can be written.
+            let noted = self.note_context(owner, agent, place, &made.text);
+            let _ = noted.inspect_err(|error| tracing::warn!(%error, "what was shown is not noted"));
+        }
         Ok(ContextAnswer { facts: shown(&facts), shared: shown(&shared), sessions, told: made.text })
     }
 }
@@ -228,7 +233,8 @@ fn last_session(
 }
 
 /// The task that broke off was given up: the agent has done another one since, in a session that began after this state
-/// was told last. One that ran beside it says nothing about it.
+/// was told last. One that ran beside it says nothing about it; nor does one that only looks later, because the clock was
+/// set back since: it was written before.
 fn is_given_up(
     snapshot: &Snapshot,
     owner: &OwnerId,
@@ -239,10 +245,16 @@ fn is_given_up(
     let project = place.map(Resolved::reads);
     let filter = SessionFilter { project, agent: Some(agent.clone()), ..Default::default() };
     let sessions = snapshot.sessions(owner, &filter, None, LAST_SESSIONS)?.items;
-    Ok(sessions.iter().any(|session| {
-        session.ended.is_some_and(|end| end != SessionEnd::Quit)
+    let told = Subject::Work(work.agent.id.clone(), work.project.clone(), work.session.clone());
+    let told = snapshot.revision(owner, &told)?;
+    for session in sessions {
+        let is_done = session.ended.is_some_and(|end| end != SessionEnd::Quit)
             && session.outcome == Outcome::Success
             && session.started_at > work.updated_at
-            && session.summary.is_some()
-    }))
+            && session.summary.is_some();
+        if is_done && snapshot.revision(owner, &Subject::Session(session.key))? > told {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

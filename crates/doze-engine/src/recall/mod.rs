@@ -3,6 +3,7 @@
 mod brief;
 mod context;
 mod hydrate;
+mod newest;
 mod roster;
 mod search;
 
@@ -19,6 +20,7 @@ use crate::{Engine, EngineError};
 pub use brief::BriefRequest;
 pub(crate) use brief::{said_by_person, shown_at, shown_key, shows, with_shown};
 pub use context::{ContextAnswer, ContextRequest, RecoverRequest, Recovered};
+pub(crate) use newest::Cache as NewestCache;
 pub use roster::Roster;
 pub use search::{Hit, SearchAnswer, SearchRequest, SemanticState};
 
@@ -146,20 +148,11 @@ impl Engine {
         owner: &OwnerId,
         scopes: &[Scope],
     ) -> Result<Vec<Memory>, EngineError> {
-        self.memories_where(snapshot, owner, scopes, |memory| memory.status == Status::Active)
-    }
-
-    /// The memories of some scopes that satisfy a condition.
-    pub(crate) fn memories_where(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-        scopes: &[Scope],
-        is_wanted: impl Fn(&Memory) -> bool,
-    ) -> Result<Vec<Memory>, EngineError> {
         let mut all = Vec::new();
         for scope in scopes {
-            all.extend(snapshot.memories(owner, scope)?.into_iter().filter(|memory| is_wanted(memory)));
+            all.extend(
+                snapshot.memories(owner, scope)?.into_iter().filter(|memory| memory.status == Status::Active),
+            );
         }
         Ok(all)
     }

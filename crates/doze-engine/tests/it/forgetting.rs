@@ -475,3 +475,36 @@ fn a_session_that_is_brought_after_its_words_were_forgotten_comes_without_them()
     kit.commit(said("later", harness("codex"), &cwd, 700, &text));
     assert_ne!(history(&kit, &cwd, "Zenobia"), 0);
 }
+
+#[test]
+fn an_agent_brings_nothing_back_that_a_person_forgot() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = "the vault of Zenobia holds the gateway keys";
+    let tell = |session: &str, output: &str| {
+        let output = Some(output.to_owned());
+        kit.commit(CommitRequest { output, ..turn(session, "q", &cwd, Vec::new()) })
+    };
+    tell("one", &format!("Note: {fact}"));
+    forget(&kit, "Zenobia");
+    let again = tell("two", &format!("Note: {fact}\nSUMMARY: wrote the notes"));
+    assert_eq!((again.facts.added, again.summary.what.contains("Zenobia")), (0, false));
+    assert!(!tell("three", &format!("SUMMARY: {fact}")).summary.what.contains("Zenobia"));
+    assert_eq!(history(&kit, &cwd, "Zenobia"), 0);
+    let work = WorkRequest {
+        agent: Some(agent("q")),
+        reader: reader(&cwd, "q"),
+        summary: Some(fact.to_owned()),
+        ..Default::default()
+    };
+    assert!(!kit.engine.set_work(&kit.owner, &work).unwrap().work.summary.contains("Zenobia"));
+    let mut add = MemoryRequest {
+        body: fact.to_owned(),
+        agent: Some(agent("q")),
+        reader: reader(&cwd, "q"),
+        ..Default::default()
+    };
+    assert_eq!(kit.engine.add(&kit.owner, &add).unwrap_err().problem, Problem::Refused);
+    add.by_person = true;
+    assert!(kit.engine.add(&kit.owner, &add).is_ok());
+}

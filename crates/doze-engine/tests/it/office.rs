@@ -7,8 +7,8 @@ use doze_core::model::{Outcome, SessionEnd, WorkStatus};
 use doze_core::render::recovery::{FIRST_LINE, LAST_LINE, RecoverySource};
 use doze_core::tokens;
 use doze_engine::{
-    ContextRequest, Forget, ListRequest, MemoryRequest, Problem, ProjectRequest, Reader, RecoverRequest,
-    Recovered, Roster, SessionListRequest, Switches, Verdict, WorkRequest,
+    CommitRequest, ContextRequest, Forget, ListRequest, MemoryRequest, Problem, ProjectRequest, Reader,
+    RecoverRequest, Recovered, Roster, SessionListRequest, Switches, Verdict, WorkRequest,
 };
 use jiff::SignedDuration;
 
@@ -470,4 +470,29 @@ fn one_agents_word_does_not_take_the_place_of_the_persons_and_another_sessions_d
     assert!(of_sam(&kit).len() == 1 && of_sam(&kit)[0].contains("6000"), "{:?}", of_sam(&kit));
     kit.commit(turn("s8", "sam", &cwd, vec![prompt(9, "Remember: the ledger API listens on port 7000.")]));
     assert!(of_sam(&kit).len() == 1 && of_sam(&kit)[0].contains("7000"), "{:?}", of_sam(&kit));
+}
+
+#[test]
+fn what_a_context_showed_an_agent_is_no_finding_of_its() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let fact = "run the gateway check first thing";
+    let tell = |session: &str, by: &str| {
+        let output = Some(format!("Note: {fact}"));
+        kit.commit(CommitRequest { output, ..turn(session, by, &cwd, Vec::new()) }).facts
+    };
+    assert_eq!(tell("s0", "r").added, 1);
+    let shown = |agent: &str| context(&kit, &cwd, agent).told.text.contains(fact);
+    assert!(shown("r"));
+    for session in ["s1", "s2", "s3"] {
+        assert_eq!(tell(session, "r").reinforced, 0);
+    }
+    // A second agent that was told nothing has found it itself; a third repeats what it is told.
+    assert_eq!(tell("s4", "independent").promoted, 1);
+    assert!(shown("told"));
+    tell("s5", "told");
+    let list = ListRequest { reader: reader(&cwd, "z"), limit: 9, ..Default::default() };
+    let mut shared = kit.engine.memories(&kit.owner, &list).unwrap().items;
+    shared.retain(|memory| memory.scope.agent().is_none());
+    assert_eq!(shared[0].confirmed_by, ["r", "independent"]);
 }

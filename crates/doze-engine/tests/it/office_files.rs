@@ -719,3 +719,20 @@ fn what_a_file_said_more_goes_with_what_was_forgotten() {
     let left = written("twice");
     assert!(left.contains("unrelated run") && !left.contains("the fence"), "{left}");
 }
+
+#[test]
+fn an_id_as_long_as_a_files_name_can_be_is_written_and_a_longer_one_is_told() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    for length in [250, 251] {
+        let work = WorkRequest {
+            agent: Some(agent(&"x".repeat(length))),
+            reader: reader(&cwd, "w"),
+            task_prompt: Some("task".to_owned()),
+            ..Default::default()
+        };
+        kit.engine.set_work(&kit.owner, &work).unwrap();
+    }
+    let done = export(&kit, &kit.path("out"), &cwd).unwrap();
+    assert_eq!((done.records, done.problems.len()), (1, 1), "{done:?}");
+}

@@ -305,3 +305,37 @@ fn who_stands_nowhere_searches_everywhere_and_who_stands_somewhere_only_there() 
     assert_eq!(found, "agent user", "an agent finds what is its own");
     assert!(hits.iter().all(|hit| !hit.memory.body.contains("shop")));
 }
+
+#[test]
+fn a_brief_that_was_kept_tells_what_one_made_anew_tells() {
+    let mut kit = Kit::new();
+    let cwd = kit.project("shop");
+    let kinds = [Kind::Decision, Kind::Lesson, Kind::Command, Kind::Convention, Kind::Fact];
+    let add = |kit: &Kit, number: usize| {
+        let request = MemoryRequest {
+            body: format!("Queue q{number} feeds worker w{number}."),
+            kind: Some(kinds[number % kinds.len()]),
+            confidence: Some(0.1 + (number * 7 % 90) as f64 / 100.0),
+            reader: reader(&cwd, "a"),
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap().memory.id
+    };
+    // More than a brief looks at.
+    let mut ids: Vec<_> = (0..420).map(|number| add(&kit, number)).collect();
+    for round in 0..6 {
+        kit.brief(&cwd, "a");
+        kit.pass(jiff::SignedDuration::from_mins(1));
+        // Said again, taken away, added; in one round so many that what is kept does not do any more.
+        let gone = if round == 3 { 60 } else { 3 };
+        add(&kit, 40 * round);
+        for id in ids.split_off(ids.len() - gone) {
+            kit.engine.forget(&kit.owner, &doze_engine::Forget::Memory(id), true).unwrap();
+        }
+        ids.push(add(&kit, 1_000 + round));
+        let kept = kit.brief(&cwd, "a");
+        kit.reopen();
+        assert_eq!(kept, kit.brief(&cwd, "a"), "round {round}");
+        assert!(kept.contains("Queue q"));
+    }
+}

@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use doze_core::model::OwnerId;
+use doze_engine::background::step_back;
 use doze_engine::{Engine, NextJob, SLOTS};
 use tracing::{debug, info, warn};
 
@@ -32,7 +33,10 @@ impl Workers {
         }
         let start = |n| {
             let (engine, owner) = (engine.clone(), owner.clone());
-            std::thread::Builder::new().name(format!("job-{n}")).spawn(move || work(&engine, &owner))
+            std::thread::Builder::new().name(format!("job-{n}")).spawn(move || {
+                step_back();
+                work(&engine, &owner);
+            })
         };
         let threads = (0..SLOTS).map(start).collect::<std::io::Result<Vec<_>>>()?;
         Ok(Self { threads: Mutex::new(threads) })

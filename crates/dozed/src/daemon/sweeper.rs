@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use doze_core::model::OwnerId;
+use doze_engine::background::step_back;
 use doze_engine::{DreamRequest, DreamVerdict, Engine};
 use jiff::Timestamp;
 use tracing::{debug, error, info, warn};
@@ -34,9 +35,10 @@ impl Sweeper {
     /// Starts the thread.
     pub(super) fn start(engine: Engine, owner: OwnerId) -> std::io::Result<Self> {
         let (wake, woken) = sync_channel(16);
-        let thread = std::thread::Builder::new()
-            .name("dream".into())
-            .spawn(move || Loop { engine, owner, busy_times: 0 }.run(&woken))?;
+        let thread = std::thread::Builder::new().name("dream".into()).spawn(move || {
+            step_back();
+            Loop { engine, owner, busy_times: 0 }.run(&woken);
+        })?;
         Ok(Self { wake, thread: Mutex::new(Some(thread)) })
     }
 

@@ -2,6 +2,7 @@
 
 use doze_core::model::{DreamId, Mode};
 use doze_engine::DreamRequest;
+use doze_engine::background::behind;
 use doze_protocol::dream::{DreamStatus, IdParams, LogParams, RunParams, UndoAnswer};
 use doze_protocol::{List, Params, WireError, parse_params};
 use serde_json::Value;
@@ -19,7 +20,7 @@ impl Dispatch {
             because: String::new(),
             max_age_days: params.max_age_days,
         };
-        let dream = self.engine.dream(&self.owner, &request).map_err(told)?;
+        let dream = behind(|| self.engine.dream(&self.owner, &request)).map_err(told)?;
         answer(&wire::dream(&dream))
     }
 

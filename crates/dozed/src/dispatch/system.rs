@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use doze_engine::background::behind;
 use doze_engine::{ImportForm, ImportRequest, Queue, Status};
 use doze_protocol::system::{
     BackupAnswer, BackupParams, ChangeItem, ConfigAnswer, ConfigParams, EngineStatus, EventsAnswer,
@@ -101,7 +102,7 @@ impl Dispatch {
             agent: params.agent.as_ref().map(given::agent),
             since: given::since(params.since.as_ref())?,
         };
-        let done = self.engine.import(&self.owner, &request).map_err(told)?;
+        let done = behind(|| self.engine.import(&self.owner, &request)).map_err(told)?;
         answer(&ImportAnswer {
             read: done.read,
             added: done.added,
