@@ -180,8 +180,8 @@ impl Parts {
     ///   ("use pnpm, not npm" after "use npm"); or one word is replaced by what contradicts it (`enable` by `disable`),
     ///   or by another one where the newer says that this has changed (`now`, `from now on`).
     ///   What can be forbidden or demanded of many things is never news about one.
-    ///   Names never make an update: two things can both be true of two
-    ///   names.
+    ///   Names alone never make an update: two things can both be true of two names. Where it is told that this has changed, a
+    ///   name may be the value (`Omar owns it now`).
     /// - Distinct: all else. In doubt both stand.
     pub fn relation_to(&self, newer: &Self) -> Relation {
         // None of the rules below can hold.
@@ -206,7 +206,9 @@ impl Parts {
             && self.stance.is_single(&newer.stance)
             && !numbers_differ
             && !polarity_differs
-            && self.wording.has_replaced_one(&newer.wording)
+            && self.wording.replaced_one(&newer.wording).is_some_and(|places| {
+                change::is_new_value(self.wording.words(), newer.wording.words(), places)
+            })
         {
             return Relation::Update;
         }

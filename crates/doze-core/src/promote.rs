@@ -99,6 +99,8 @@ pub enum Skipped {
     Protected,
     /// The store is full of memories that only a person may remove.
     Full,
+    /// It contradicts what was said after it: a session may be brought long after it was held.
+    Older,
 }
 
 /// Decides on a fact that was found (S0.28, S0.29). `existing` are the facts of its agent in its project, `shown`

@@ -85,7 +85,7 @@ static DOUBTS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What comes after it is said for itself: `I thought about it: always …`, `I don't know why, but never …`.
 static GOES_ON: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)[:;–—]\s*\S|,\s+(?:so|but|and|always|never|please|the|we|our)\s"));
+    LazyLock::new(|| regex(r"(?i)[:;–—]\s+\S|,\s+(?:so|but|and|always|never|please|the|we|our)\s"));
 
 /// What takes back the words before it.
 static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
@@ -144,7 +144,7 @@ pub(crate) fn asks_about_it(sentence: &str) -> bool {
 pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
     static BACK: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
-            r"(?i)^\W*(?:(?:no|oh|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|(?:scrap|undo|ignore|forget|disregard)\s+(?:that|this|it|what\s+i\s+said|the\s+last)\b|",
+            r"(?i)^\W*(?:(?:no|oh|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+said\b.*|the\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
             r"wrong\s+(?:project|window|chat|terminal|repo)|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
             r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies)|^(?:算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
         ))
@@ -220,6 +220,7 @@ mod tests {
             "I thought the parcel service listens on port 6666.",
             "The docs claim that the API always returns 200.",
             "A customer asked that exports always include the header row.",
+            "I wonder whether the API listens on http://localhost:3333.",
             "Our support team says we never delete accounts.",
         ] {
             assert!(is_doubt(doubt), "{doubt}");

@@ -96,7 +96,8 @@ fn candidate(
         cited.extend(events.last().map(|(ordinal, _)| *ordinal));
     }
     cited.sort_unstable();
-    let said_by = fitting.iter().map(|(_, said)| said.origin).max_by_key(|origin| trust(*origin));
+    let upheld = fitting.iter().filter(|(_, said)| said.upholds(&statement));
+    let said_by = upheld.map(|(_, said)| said.origin).max_by_key(|origin| trust(*origin));
     let (kind, origin) = standing(proposal.kind, &statement, said_by, witness);
     let is_as_said = kind == proposal.kind;
     let at = fitting.first().and_then(|(_, said)| said.event.at);

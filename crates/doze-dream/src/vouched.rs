@@ -35,6 +35,13 @@ impl Said<'_> {
     pub(crate) fn is_spoken(&self) -> bool {
         !self.is_input && is_own(self.origin)
     }
+
+    /// Whether it does not only ask for what a statement says, or deny it. What is printed or run is no word of anybody's.
+    pub(crate) fn upholds(&self, statement: &str) -> bool {
+        !self.is_spoken()
+            || states(self, &normalise_words(statement))
+                && !contradicts(self, &normalise_words(statement), &denied(statement))
+    }
 }
 
 fn is_own(origin: Origin) -> bool {
@@ -155,8 +162,20 @@ impl<'a> Witness<'a> {
     /// Whether a name stands in what the person or the agent said or ran.
     fn knows(&self, name: &str) -> bool {
         let name = bare(name);
-        self.said.iter().any(|said| is_own(said.origin) && said.text.contains(name))
+        self.said.iter().any(|said| is_own(said.origin) && has_whole(said.text, name))
     }
+}
+
+/// Whether a name stands in a text by itself, and not within a longer one: 80 does not stand in 8080.
+fn has_whole(text: &str, name: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let begins = name.chars().next().is_some_and(char::is_alphanumeric);
+    let ends = name.chars().next_back().is_some_and(char::is_alphanumeric);
+    text.match_indices(name).any(|(at, _)| {
+        let before = begins && is_part(text[..at].chars().next_back());
+        let behind = ends && is_part(text[at + name.len()..].chars().next());
+        !before && !behind
+    })
 }
 
 /// Whether the words of a statement stand in what was stated, not only in what was asked.

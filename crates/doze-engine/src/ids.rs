@@ -66,7 +66,10 @@ fn the_one<T: std::fmt::Display>(
     mut candidates: Vec<(T, String)>,
 ) -> Result<T, EngineError> {
     match candidates.len() {
-        0 => Err(EngineError::not_found(what, given)),
+        0 => Err(EngineError::not_found(what, given).hint(match what {
+            "dream" => "see  doze dream log",
+            _ => "see  doze list --everywhere",
+        })),
         1 => Ok(candidates.swap_remove(0).0),
         count => {
             let named = candidates.iter().take(MAX_CANDIDATES).map(|(id, says)| {

@@ -94,7 +94,10 @@ impl Engine {
         }
         let mut found = Found::default();
         collect(root, 0, request.since, &mut found);
-        found.files.sort();
+        // As they were written: the older ones first.
+        found.files.sort_by_cached_key(|file| {
+            (std::fs::metadata(file).and_then(|meta| meta.modified()).ok(), file.clone())
+        });
         let is_single = root.is_file();
         let mut done = Imported { left_out: found.left_out, ..Imported::default() };
         for file in found.files {

@@ -35,6 +35,7 @@ mod workspace;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -175,7 +176,8 @@ struct Inner {
     newest: recall::NewestCache,
     index: index::Index,
     switches: Mutex<Switches>,
-    dreaming: Mutex<()>,
+    /// One is dreaming, or takes a dream back.
+    dreaming: AtomicBool,
     promoting: Mutex<()>,
     writing_workspaces: Mutex<()>,
     bell: jobs::Bell,
@@ -228,7 +230,7 @@ impl Engine {
             known_facts: commit::KnownFacts::default(),
             newest: recall::NewestCache::default(),
             index,
-            dreaming: Mutex::new(()),
+            dreaming: AtomicBool::new(false),
             promoting: Mutex::new(()),
             writing_workspaces: Mutex::new(()),
             bell: jobs::Bell::default(),

@@ -19,6 +19,8 @@ const MAX_SHOWN_LINES: usize = 400_000;
 const MAX_WORKS: usize = 5_000;
 const MAX_WORK_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
+/// Bytes of a store that is compacted at an orderly end: a second's work.
+const MAX_COMPACTED_AT_THE_END: u64 = 128 << 20;
 /// The setting that says that a compaction is due.
 const FREED: &str = "compaction_due";
 
@@ -182,16 +184,32 @@ impl Engine {
         // What a crash left there goes, also while no sweep runs.
         self.write_workspaces(owner);
         if dropped > 0 || self.owes_compaction(owner)? {
-            match self.store().compact() {
-                Ok(_) => {
-                    self.store().apply(ChangeSet::new(owner.clone()).delete_aux(Family::Setting, FREED))?;
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "the store was not compacted; the next quiet time tries again")
-                }
-            }
+            self.compact(owner)?;
         }
         Ok(dropped)
+    }
+
+    /// What an orderly end still does: a store of ordinary size gives up the pages that hold what was forgotten, so that
+    /// nobody finds it in the file of a program that has ended. A large one does so in the first quiet time after the next
+    /// start: an end may not take long.
+    pub fn leave_nothing_forgotten(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        let size = std::fs::metadata(&self.inner.options.store).map_or(0, |file| file.len());
+        if size <= MAX_COMPACTED_AT_THE_END && self.owes_compaction(owner)? {
+            self.compact(owner)?;
+        }
+        Ok(())
+    }
+
+    fn compact(&self, owner: &OwnerId) -> Result<(), EngineError> {
+        match self.store().compact() {
+            Ok(_) => {
+                self.store().apply(ChangeSet::new(owner.clone()).delete_aux(Family::Setting, FREED))?;
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the store was not compacted; the next quiet time tries again")
+            }
+        }
+        Ok(())
     }
 
     /// Notes that something was deleted whose pages still hold its words: they go with the compaction that follows when

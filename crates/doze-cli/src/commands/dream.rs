@@ -114,7 +114,11 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
 fn last_with_changes(app: &mut App) -> Result<Option<String>, CommandError> {
     let answer = app.call(method::DREAM_LOG, json!({"limit": LOOKED_BACK}))?;
     let log: List<DreamItem> = app::read(&answer)?;
-    Ok(log.items.iter().find(|dream| dream.changes > 0).map(|dream| one_line(&short_ids(&dream.id))))
+    Ok(log
+        .items
+        .iter()
+        .find(|dream| dream.changes > 0 && dream.undone_at.is_none())
+        .map(|dream| one_line(&short_ids(&dream.id))))
 }
 
 /// What an undo took back, and what it left.

@@ -438,7 +438,7 @@ pub(crate) fn forget(app: &mut App, args: &ForgetArgs) -> CommandResult {
         _ => None,
     };
     if let Some(what) = what.filter(|_| !args.yes) {
-        confirm(&format!("Delete {what} for good?"))?;
+        confirm(&format!("Delete {what} for good?"), IN_A_TERMINAL)?;
     }
     let params = json!({
         "id": args.id,
@@ -469,11 +469,17 @@ fn backups() -> Option<PathBuf> {
     entries.next().is_some().then_some(folder)
 }
 
-/// Asks whether to go on; without a terminal, or without a yes, the command ends.
-pub(crate) fn confirm(question: &str) -> Result<(), CommandError> {
+/// What to do where nobody can be asked and a yes on the command line is enough.
+pub(crate) const WITH_YES: &str = "go ahead without being asked: --yes";
+/// And where it is not, because only a person may do it.
+pub(crate) const IN_A_TERMINAL: &str = "run the command yourself in a terminal";
+
+/// Asks whether to go on; without a terminal, or without a yes, the command ends. `hint` says what to do without one.
+pub(crate) fn confirm(question: &str, hint: &str) -> Result<(), CommandError> {
     if !caller::can_be_asked() {
-        return Err(CommandError::usage(format!("\"{question}\" cannot be asked without a terminal"))
-            .hint("go ahead without being asked: --yes"));
+        return Err(
+            CommandError::usage(format!("\"{question}\" cannot be asked without a terminal")).hint(hint)
+        );
     }
     match ask(&format!("{question} [y/N] "))?.as_str() {
         "y" | "yes" => Ok(()),

@@ -29,7 +29,7 @@ use crate::{mcp, setup, try_it};
 
 pub(crate) use draw::{Row, brief_text, entry, import_line};
 pub(crate) use life::{spawn, wait_ready};
-pub(crate) use memory::{ask, confirm};
+pub(crate) use memory::{WITH_YES, ask, confirm};
 pub(crate) use service::install as install_service;
 pub(crate) use session::{import_all, parts};
 

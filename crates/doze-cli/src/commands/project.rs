@@ -10,7 +10,7 @@ use doze_protocol::{Exit, List, method};
 use serde_json::json;
 
 use super::draw;
-use super::memory::{confirm, done};
+use super::memory::{IN_A_TERMINAL, confirm, done};
 use crate::app::{self, App};
 use crate::caller;
 use crate::error::CommandResult;
@@ -102,7 +102,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
         }
         Command::Forget { project, yes } => {
             if !yes {
-                confirm(&format!("Delete everything of the project {project} for good?"))?;
+                confirm(&format!("Delete everything of the project {project} for good?"), IN_A_TERMINAL)?;
             }
             let answer =
                 app.call(method::PROJECT_FORGET, json!({"project": project, "human": caller::is_person()}))?;

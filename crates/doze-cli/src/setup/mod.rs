@@ -22,7 +22,7 @@ use plan::{Plan, Target};
 
 use crate::app::{self, App};
 use crate::caller;
-use crate::commands::{ask, brief_text, confirm, import_all, import_line, install_service, parts};
+use crate::commands::{WITH_YES, ask, brief_text, confirm, import_all, import_line, install_service, parts};
 use crate::error::{CommandError, CommandResult};
 use crate::screen::{one_line, tilde, wrap};
 
@@ -100,11 +100,11 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
             .hint("doze setup opencode"));
     }
     if !app.is_json() {
-        show_changes(app, &planned, args.diff)?;
+        show_changes(app, &planned, args)?;
     }
     let changes = planned.iter().any(Planned::changes_anything);
     if changes && !args.dry_run && !args.yes {
-        confirm(if args.remove { "Take this out?" } else { "Write this?" })?;
+        confirm(if args.remove { "Take this out?" } else { "Write this?" }, WITH_YES)?;
     }
     let outcomes = carry_out(planned, args.dry_run);
     report(app, args, &outcomes)?;
@@ -147,12 +147,12 @@ impl Planned {
 }
 
 /// What would be changed, in a few lines for each agent or line by line.
-fn show_changes(app: &App, planned: &[Planned], in_full: bool) -> Result<(), CommandError> {
+fn show_changes(app: &App, planned: &[Planned], args: &Args) -> Result<(), CommandError> {
     app.draw(|screen| {
         for Planned { agent, plan, .. } in planned {
             let Ok(plan) = plan else { continue };
             screen.line(screen.bold(&one_line(&format!("{} · {}", agent.name, tilde(&plan.path)))))?;
-            if in_full {
+            if args.diff {
                 screen.text(&plan.diff())?;
                 continue;
             }
@@ -162,8 +162,11 @@ fn show_changes(app: &App, planned: &[Planned], in_full: bool) -> Result<(), Com
                 }
             }
         }
-        if !in_full && planned.iter().any(Planned::changes_anything) {
-            screen.line("Line by line:  doze setup --dry-run --diff")?;
+        if !args.diff && planned.iter().any(Planned::changes_anything) {
+            screen.line(match args.remove {
+                true => "Line by line:  doze setup --remove --dry-run --diff",
+                false => "Line by line:  doze setup --dry-run --diff",
+            })?;
         }
         Ok(())
     })?;

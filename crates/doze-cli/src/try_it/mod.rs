@@ -75,7 +75,10 @@ pub(crate) fn run(app: &mut App, args: &Args) -> CommandResult {
         app.draw(|screen| screen.document(&document))?;
     }
     tell(app, "\nKeep it:      doze setup, which shows first what it would write")?;
-    tell(app, "Look closer:  doze up && doze import && doze dream, then  doze why ID")?;
+    tell(
+        app,
+        "Look closer:  doze up && doze import && doze dream --max-age 3650, then  doze list  and  doze why ID",
+    )?;
     Ok(Exit::Done)
 }
 

@@ -38,6 +38,21 @@ const OF_ONE_VALUE: &[&str] = &[
     "nam", "bind", "limit", "is", "are",
 ];
 
+/// Of these the one who does it is the value: a service has one owner, and an owner many services.
+const OF_ONE_DOER: &[&str] = &["own", "maintain"];
+
+/// Whether the word at these places, the only one that differs, is what the sentence gives its subject as a value: `use X`
+/// after `use Y`, and not `the web app uses X` after `the mobile app uses X`.
+pub(super) fn is_new_value(older: &[String], newer: &[String], (old_at, new_at): (usize, usize)) -> bool {
+    let is_value = |words: &[String], at: usize| {
+        let verb = words.iter().position(|word| OF_ONE_VALUE.contains(&word.as_str()));
+        verb.is_some_and(
+            |verb| if OF_ONE_DOER.contains(&words[verb].as_str()) { at < verb } else { at > verb },
+        )
+    };
+    is_value(older, old_at) && is_value(newer, new_at)
+}
+
 /// A number with what it counts or measures: `30 seconds`, `10MB`, `80 percent`, `50%`; not `port 3000 for tests`.
 static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
     regex(

@@ -25,6 +25,8 @@ fn one_rule_in_other_words_is_one_rule() {
             "Do not push straight to main; open a pull request",
         ),
         ("Never commit generated files", "Do not commit generated files"),
+        ("Use pnpm, not npm", "use pnpm not npm"),
+        ("Use pnpm, not npm.", "Please use pnpm not npm here"),
         ("Run the full suite in production", "Run the full suite in prod"),
         ("Never deploy during the freeze", "Never deploy during a freeze"),
         ("Skip the slow tests on CI", "Skip the slow tests in the CI"),
@@ -348,6 +350,9 @@ fn what_holds_of_another_thing_or_part_replaces_nothing() {
         ("Never edit the routing module.", "Never edit the routes module."),
         ("Never touch the logging package.", "Never touch the log package."),
         ("Never retry failed jobs.", "Never retry failing jobs."),
+        // News about another thing.
+        ("The web app uses React.", "The mobile app now uses React."),
+        ("Dana owns the billing service.", "Dana owns the search service now."),
         // Nothing says that the first no longer holds.
         ("Always use black for formatting.", "Always use ruff for formatting."),
         ("From now on, always run the api tests.", "From now on, always run the web tests."),

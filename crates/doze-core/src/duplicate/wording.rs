@@ -51,13 +51,15 @@ impl Wording {
         self.words.iter().filter(|word| !is_soft(word)).cloned().collect()
     }
 
-    /// Whether all is common but one word of each that carries meaning.
-    pub(super) fn has_replaced_one(&self, newer: &Self) -> bool {
-        let of_own = |a: &Self, b: &Self| {
+    /// The places of the one word that carries meaning and differs, where all else is common.
+    pub(super) fn replaced_one(&self, newer: &Self) -> Option<(usize, usize)> {
+        let own = |a: &Self, b: &Self| {
             let common: BTreeSet<&String> = b.words.iter().collect();
-            a.words.iter().filter(|word| !is_function_word(word) && !common.contains(word)).count()
+            let is_own = |word: &String| !is_function_word(word) && !common.contains(word);
+            let mut places = a.words.iter().enumerate().filter(|(_, word)| is_own(word)).map(|(at, _)| at);
+            places.next().filter(|_| places.next().is_none())
         };
-        self.words.len() > 2 && of_own(self, newer) == 1 && of_own(newer, self) == 1
+        (self.words.len() > 2).then(|| own(self, newer).zip(own(newer, self))).flatten()
     }
 
     /// What it is about, without the words that carry it and those that only say how much or under which condition.

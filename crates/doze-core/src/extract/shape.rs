@@ -111,10 +111,12 @@ pub(super) fn short(text: &str, max: usize) -> String {
     format!("{}…", cut[..end].trim_end_matches([' ', ',', ';', ':', '(', '`']))
 }
 
-/// Where a sentence may end before it ends: what follows says why, or what for.
+/// Where a sentence may end before it ends: what follows says why, or what for, and takes nothing back.
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:,?\s+(?:which|so\s+that|so|because|since|while|although|but|instead\s+of|rather\s+than)\s|\s*[;—–(]\s*|:\s)")
-        .expect("a valid pattern")
+    Regex::new(
+        r"(?i)(?:,?\s+(?:which|so\s+that|so|because|since|instead\s+of|rather\s+than)\s|\s*[;—–(]\s*|:\s)",
+    )
+    .expect("a valid pattern")
 });
 /// Characters that the start of a sentence must have to head it.
 const MIN_TITLE: usize = 30;

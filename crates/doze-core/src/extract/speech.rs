@@ -85,7 +85,7 @@ static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
 static OWNERSHIP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:(?i:no|actually|note|and|so|btw|fyi|please)\s*[,:]?\s+)*(?:
-            (?P<who>@[\w-]+|[A-Z][\w.-]*(?:\s+(?:and\s+)?[A-Z][\w.-]*)*|(?i:the|our)\s+(?:[\w-]+\s+){1,2}team)\s+(?:(?:now\s+)?(?:owns?|maintains?|looks?\s+after)|(?:takes?|took|(?:has|have)\s+taken)\s+over|inherit(?:s|ed)|(?:is|are)(?:\s+now)?\s+(?:responsible\s+for|in\s+charge\s+of|the\s+(?:owners?|maintainers?|contacts?|experts?)\s+(?:of|for|on)))\s+\S
+            (?P<who>@[\w-]+|[A-Z][\w.-]*(?:\s+(?:and\s+)?[A-Z][\w.-]*)*|(?i:the|our)\s+(?:[\w-]+\s+){1,2}team)\s+(?:(?:now\s+)?(?:owns?|maintains?|looks?\s+after)|(?:takes?|took|(?:has|have)\s+taken)\s+over\s+.{2,60}\sfrom|(?:is|are)(?:\s+now)?\s+(?:responsible\s+for|in\s+charge\s+of|the\s+(?:owners?|maintainers?|contacts?|experts?)\s+(?:of|for|on)))\s+\S
             |(?:\S+\s+){1,5}(?:is|are)\s+(?:owned|maintained|looked\s+after)\s+by\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
             |(?:\S+\s+){1,5}belongs?\s+to\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\b
             |(?i:always\s+)?(?i:ask|ping|check\s+with|talk\s+to)\s+(?:@[\w-]+|[A-Z]\w+|(?:the\s+)?(?:[\w-]+\s+){1,2}team)\s+(?:about|before|for\s+anything|when(?:ever)?)\s+\S

@@ -446,6 +446,8 @@ fn what_only_sounds_like_a_demand_is_not() {
         "looks good, thanks, always a pleasure",
         "let's use plan B for now instead of plan A",
         "You can push to main now.",
+        "AdminController inherits from BaseController.",
+        "Redis takes over when the queue is full.",
         "Stop the dev server in all tabs.",
         "Stop running the tests please.",
         "请先不要提交这个文件",

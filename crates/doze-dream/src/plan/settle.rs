@@ -114,12 +114,22 @@ pub(super) fn settle(board: &mut Board<'_>, finding: &CandidateOf, all: &[&Candi
                 contest::decide(board, at, proposed, finding);
             }
             None if board.entries[proposed].memory.contradicts().is_some() => {
-                contest::uphold(board, proposed, finding);
+                // In other words it may not contradict any more what it was kept apart against, and that still stands.
+                let against = board.entries[proposed].memory.contradicts().map(str::to_owned);
+                let standing = |memory: &Memory| {
+                    memory.status == Status::Active && against.as_deref() == Some(memory.id.as_str())
+                };
+                match board.places(&candidate.scope, standing).first() {
+                    Some(at) => contest::decide(board, *at, proposed, finding),
+                    None => contest::uphold(board, proposed, finding),
+                }
             }
             _ => leave(board, finding, "it waits for doze review"),
         };
     }
-    if let Some(at) = known.find(board, Status::Stale, Relation::Duplicate) {
+    // What rests comes back, unless something in force says otherwise by now.
+    let resting = known.find(board, Status::Stale, Relation::Duplicate).filter(|_| contradicted.is_none());
+    if let Some(at) = resting {
         return reinforce(board, at, finding);
     }
     match contradicted {
@@ -156,6 +166,9 @@ fn add(board: &mut Board<'_>, finding: &CandidateOf, known: &Known, all: &[&Cand
         return leave(board, finding, "something newer replaced it");
     }
     let memory = memory_of(board, finding);
+    if board.vetoes.keeps_out(&memory, &known.texts) {
+        return leave(board, finding, "it was taken back; another session has to say it");
+    }
     if is_due(&memory, board.now) && !is_said_elsewhere(finding, &known.texts, all) {
         let days = lifetime_days(memory.kind);
         let reason = format!("it is older than {days} days, and nothing has confirmed it since");

@@ -63,6 +63,8 @@ pub(super) struct Vetoes {
     finders: BTreeMap<MemoryId, BTreeSet<String>>,
     /// What was shared with a space.
     shared: Vec<(Scope, Texts, Timestamp)>,
+    /// What was added to a space, with the events that said it.
+    added: Vec<(Scope, Texts, BTreeSet<String>)>,
 }
 
 impl Vetoes {
@@ -87,6 +89,10 @@ impl Vetoes {
                 }
                 (DreamOp::Promote, ..) => {
                     vetoes.shared.push((after.scope.clone(), Texts::of(&after.title, &after.body), *at));
+                }
+                (DreamOp::Add, _, None) => {
+                    let events = after.source.events.iter().cloned().collect();
+                    vetoes.added.push((after.scope.clone(), Texts::of(&after.title, &after.body), events));
                 }
                 _ => {}
             }
@@ -146,6 +152,15 @@ impl Vetoes {
     /// Whether a record may not be rewritten for what was found last at a time.
     pub(super) fn keeps_text(&self, id: &MemoryId, found_at: Timestamp) -> bool {
         self.known.get(id).is_some_and(|known| found_at <= known.at)
+    }
+
+    /// Whether a record may not be added: a person took back what the same events say.
+    pub(super) fn keeps_out(&self, memory: &Memory, texts: &Texts) -> bool {
+        self.added.iter().any(|(space, taken, events)| {
+            *space == memory.scope
+                && memory.source.events.iter().all(|event| events.contains(event))
+                && taken.relation_to(texts) == Relation::Duplicate
+        })
     }
 
     /// Whether a fact, last found at a time, may not be shared with a space.

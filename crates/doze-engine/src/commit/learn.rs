@@ -145,7 +145,7 @@ impl Engine {
                 return Err(EngineError::refused("the agent's memory is full of facts that a person keeps")
                     .hint("forget or unpin some"));
             }
-            Err(FoundError::Skipped(Skipped::Protected)) => {
+            Err(FoundError::Skipped(Skipped::Protected | Skipped::Older)) => {
                 let waiting = Memory { status: Status::Proposed, ..new.clone() };
                 return Ok((set.put_memory(waiting.clone()), (AddOutcome::Proposed, waiting, Vec::new())));
             }
@@ -265,12 +265,15 @@ impl<'a> Desk<'a> {
         let (outcome, id) = match promote::admit(&self.facts, sighting, shown) {
             FactDecision::Reinforce(id) => {
                 if let Some(fact) = of(&mut self.facts, &id) {
-                    promote::reinforce(fact, now);
+                    promote::reinforce(fact, new.last_confirmed_at);
                     add_evidence(fact, &new.source.events);
                 }
                 self.settle_for(&id);
                 self.counts.reinforced += 1;
                 (AddOutcome::Reinforced, id)
+            }
+            FactDecision::Supersede(former) if self.is_older(&new, &former) => {
+                return Err(Skipped::Older.into());
             }
             FactDecision::Supersede(former) => {
                 let (outcome, id) = match self.contest(&former, &new, origin, shown)? {
@@ -313,6 +316,15 @@ impl<'a> Desk<'a> {
             self.finds.push(Found { own, text: words, origin });
         }
         Ok((outcome, id))
+    }
+
+    /// Whether what is found was said before a fact was said last. A time ahead was told by a clock that was put back since.
+    fn is_older(&self, new: &Memory, former: &MemoryId) -> bool {
+        let former = self.facts.iter().find(|fact| fact.memory.id == *former);
+        former.is_some_and(|former| {
+            let said_last = former.memory.last_confirmed_at;
+            said_last > new.last_confirmed_at && said_last <= self.engine.now()
+        })
     }
 
     /// Whether what is found takes the place of a fact: an agent's single word does not against what the person said

@@ -14,7 +14,7 @@ mod running;
 mod state;
 mod sweep;
 
-use std::sync::{MutexGuard, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use doze_core::model::{DreamId, DreamResult, Mode, OwnerId};
 use doze_dream::Cron;
@@ -98,6 +98,15 @@ pub struct DreamStatus {
     pub broke_off: Option<String>,
 }
 
+/// The right to change memories as a dream does. A sweep that panics gives it up as well.
+pub(super) struct Alone<'a>(&'a AtomicBool);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 impl Engine {
     /// Whether a sweep should run now, and when to ask again.
     pub fn dream_verdict(&self, owner: &OwnerId, busy_times: u32) -> Result<Verdict, EngineError> {
@@ -106,7 +115,7 @@ impl Engine {
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
         let attempted = *lock(&self.inner.attempted);
-        let left = self.broken_off(&snapshot, owner)?;
+        let left = self.broken_off(owner)?;
         // What could not be noted counts too, or a full disk would have it tried all the time.
         let last_run = state.last_run.max(attempted).max(left.as_ref().map(|left| left.started_at));
         let state = schedule::State {
@@ -155,7 +164,7 @@ impl Engine {
     pub fn dream_status(&self, owner: &OwnerId) -> Result<DreamStatus, EngineError> {
         let snapshot = self.store().snapshot()?;
         let state = self.sweep_state(&snapshot, owner)?;
-        let running = self.alone().is_none();
+        let running = self.is_dreaming();
         let (ready, later) = self.waiting_sessions(&snapshot, owner)?;
         let (next, why_not) = match self.dream_verdict(owner, 0)? {
             Verdict::Run { .. } => (Some(self.now()), None),
@@ -170,17 +179,19 @@ impl Engine {
             last_id: snapshot.dreams(owner, 1)?.into_iter().next().map(|dream| dream.id),
             running,
             waiting: ready + later,
-            broke_off: self.broken_off(&snapshot, owner)?.map(|left| left.told()),
+            broke_off: self.broken_off(owner)?.map(|left| left.told()),
         })
     }
 
     /// The right to change memories as a dream does, which nobody else has meanwhile. A sweep that panicked has given it up.
-    pub(super) fn alone(&self) -> Option<MutexGuard<'_, ()>> {
-        match self.inner.dreaming.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    pub(super) fn alone(&self) -> Option<Alone<'_>> {
+        let is_taken = self.inner.dreaming.swap(true, Ordering::AcqRel);
+        (!is_taken).then(|| Alone(&self.inner.dreaming))
+    }
+
+    /// Whether somebody has that right. Asking takes it from nobody.
+    pub(super) fn is_dreaming(&self) -> bool {
+        self.inner.dreaming.load(Ordering::Acquire)
     }
 
     /// An agent is at work: somebody called lately, or a run is told to go on.

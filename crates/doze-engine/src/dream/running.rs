@@ -106,13 +106,13 @@ fn ordinal(n: u32) -> String {
 
 impl Engine {
     /// The record that a sweep left behind; of one that runs now, nothing.
-    pub(super) fn broken_off(
-        &self,
-        snapshot: &Snapshot,
-        owner: &OwnerId,
-    ) -> Result<Option<Running>, EngineError> {
-        let is_running = self.alone().is_none();
-        if is_running { Ok(None) } else { self.on_record(snapshot, owner) }
+    pub(super) fn broken_off(&self, owner: &OwnerId) -> Result<Option<Running>, EngineError> {
+        if self.is_dreaming() {
+            return Ok(None);
+        }
+        // On a state of its own: one that is older may still show the record of a sweep that has ended since.
+        let left = self.on_record(&self.store().snapshot()?, owner)?;
+        Ok(left.filter(|_| !self.is_dreaming()))
     }
 
     fn on_record(&self, snapshot: &Snapshot, owner: &OwnerId) -> Result<Option<Running>, EngineError> {
@@ -122,7 +122,7 @@ impl Engine {
 
     /// What the next sweep that nobody asked for is to do: what one that broke off was asked for, else what all do.
     pub fn next_dream(&self, owner: &OwnerId) -> Result<DreamRequest, EngineError> {
-        let left = self.broken_off(&self.store().snapshot()?, owner)?;
+        let left = self.broken_off(owner)?;
         let request = left.filter(Running::is_resumed_soon).map(|left| left.request()).unwrap_or_default();
         // A project that was forgotten since is not dreamt of any more.
         let is_gone = request.project.as_deref().is_some_and(|name| self.find_project(owner, name).is_err());

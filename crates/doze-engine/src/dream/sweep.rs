@@ -96,6 +96,10 @@ impl Engine {
         let mut readings = Vec::new();
         let (mut skipped, mut told) = (0, Vec::new());
         for choice in chosen {
+            // What is read by now is planned and applied; the next sweep goes on with the others.
+            if self.is_closing() {
+                break;
+            }
             match choice.outcome {
                 ChoiceOutcome::Skip { ref reason, is_lasting } => {
                     if skipped < MAX_SKIPPED_TOLD {

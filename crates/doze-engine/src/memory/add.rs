@@ -131,7 +131,7 @@ pub(super) fn cleaned_title(given: &str) -> Result<String, EngineError> {
 
 /// The title of a memory that was given none: the beginning of its body.
 pub(crate) fn title_of(body: &str) -> String {
-    text::cut(&text::one_line(body), TITLE_FROM_BODY).to_owned()
+    text::cut_ellipsis(&text::one_line(body), TITLE_FROM_BODY).into_owned()
 }
 
 /// A list of short texts within its bounds.

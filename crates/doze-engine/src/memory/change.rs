@@ -19,6 +19,8 @@ use crate::{Engine, EngineError, Problem};
 
 /// How much a helpful verdict adds to the confidence (S1.19).
 const HELPFUL: f64 = 0.1;
+/// Agents that are named as finders of one memory.
+const MAX_FINDERS: usize = 256;
 
 /// What somebody thinks of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,9 +264,14 @@ impl Engine {
         let agent = &AgentId::new(name.clone());
         let confirmed = self.change_memory(owner, id, |snapshot, mut memory| {
             self.refuse_agent(snapshot, owner, &memory, false)?;
+            if memory.status != Status::Active {
+                let status = memory.status;
+                return Err(EngineError::refused(format!("the memory is {status}, and not in force"))
+                    .hint(format!("see  doze show {id}")));
+            }
             let is_own = memory.scope.agent() == Some(agent)
                 || memory.source.agent.as_ref().is_some_and(|source| source.id == *agent);
-            if is_own || memory.confirmed_by.contains(&name) {
+            if is_own || memory.confirmed_by.contains(&name) || memory.confirmed_by.len() >= MAX_FINDERS {
                 return Ok(put(owner, memory));
             }
             memory.confirmed_by.push(name.clone());

@@ -62,6 +62,7 @@ impl Engine {
     /// Deletes for good. A person's call in every case; agents may not delete what a person wrote.
     pub fn forget(&self, owner: &OwnerId, what: &Forget, by_person: bool) -> Result<Forgotten, EngineError> {
         self.owe_compaction(owner)?;
+        self.mint_tombstone_key(owner)?;
         let forgotten = match what {
             Forget::Memory(id) => self.forget_memory(owner, id, by_person),
             _ if !by_person => {
@@ -83,8 +84,6 @@ impl Engine {
         by_person: bool,
     ) -> Result<Forgotten, EngineError> {
         let cause = if by_person { Cause::Person } else { Cause::Agent };
-        // What the office learned is buried in the same step.
-        self.mint_tombstone_key(owner)?;
         let mut seen = 0;
         let (gone, forgotten) = self.change_memory(owner, id, |snapshot, memory| {
             self.refuse_against_person(snapshot, owner, &memory, by_person)?;
@@ -131,7 +130,7 @@ impl Engine {
         memories.iter().for_each(|memory| gone.tell(memory));
         let (set, lines) = words::without(snapshot, set, &gone, true)?;
         let said = gone.statements.iter().map(String::as_str);
-        let (mut set, entries) = self.without_entries(snapshot, set, said)?;
+        let (mut set, entries) = self.without_entries(snapshot, set, said, gone.by_agent)?;
         let lines = lines + entries as u64;
         set = self.deleted(snapshot, set, &gone)?;
         let (set, _) = without_traces(snapshot, set, &gone, usize::MAX)?;
@@ -152,7 +151,7 @@ impl Engine {
                 .delete_aux(Family::Counter, crate::recall::shown_key(id))
                 .delete_aux(Family::Other, super::copies_key(id));
         }
-        self.bury(snapshot, set, &gone.places, &gone.texts, gone.by_agent)
+        self.bury(snapshot, set, &gone.places, &gone.statements, gone.by_agent)
     }
 
     fn forget_session(
@@ -161,7 +160,6 @@ impl Engine {
         named: &SessionName,
         memories: bool,
     ) -> Result<Forgotten, EngineError> {
-        self.mint_tombstone_key(owner)?;
         let mut seen = 0;
         let (sessions, gone, forgotten) =
             self.decide(&format!("session {} keeps changing", named.session), |snapshot| {
@@ -239,6 +237,8 @@ impl Engine {
             forgotten.events += page.iter().map(|session| session.event_count).sum::<u64>();
             let mut set = ChangeSet::new(owner.clone());
             for session in page {
+                // The file may still be there, and whoever wrote it may go on with it.
+                set = self.bury_session(&snapshot, set, &session)?;
                 set = without_session(&snapshot, set, session)?;
             }
             drop(snapshot);
@@ -331,7 +331,7 @@ struct Gone {
     ids: BTreeSet<MemoryId>,
     /// What they say, titles too.
     texts: BTreeSet<String>,
-    /// What is looked for in what others said: a title that says little is anybody's.
+    /// What is looked for in what others said, and may not come back: a title that says little is anybody's.
     statements: BTreeSet<String>,
     /// The projects they were of.
     places: BTreeSet<Option<ProjectId>>,
@@ -374,8 +374,10 @@ impl Gone {
 
     /// Adds what a memory says, and where it may have been said.
     fn tell(&mut self, memory: &Memory) {
+        let text = promote::text_of(memory).to_owned();
         self.texts.extend([memory.title.clone(), memory.body.clone()]);
-        self.statements.insert(promote::text_of(memory).to_owned());
+        self.statements.insert(text);
+        // A title that says little heads other memories too.
         if text::is_telling(&memory.title) {
             self.statements.insert(memory.title.clone());
         }
@@ -386,6 +388,7 @@ impl Gone {
     fn extend(&mut self, other: Self) {
         self.ids.extend(other.ids);
         self.texts.extend(other.texts);
+        self.statements.extend(other.statements);
     }
 }
 

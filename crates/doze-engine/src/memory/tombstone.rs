@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use doze_core::facts::without_label;
 use doze_core::model::{AgentId, Origin, OwnerId, ProjectId, Session, SessionKey};
-use doze_core::text::{one_line, sentences};
+use doze_core::text::{is_telling, one_line, sentences};
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -30,7 +30,7 @@ impl Engine {
         said_by: Origin,
     ) -> Result<bool, EngineError> {
         let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(false) };
-        for grave in graves(&key, place, text) {
+        for grave in graves(&key, &places_of(snapshot, owner, place)?, text) {
             if snapshot.aux(owner, Family::Tombstone, &grave)?.is_some_and(|held| is_against(&held, said_by))
             {
                 return Ok(true);
@@ -53,7 +53,7 @@ impl Engine {
             let first = Subject::Aux(Family::Setting, KEY.to_owned());
             return Ok((set.expect_seen(snapshot, first)?, false));
         };
-        for grave in graves(&key, place, text) {
+        for grave in graves(&key, &places_of(snapshot, &set.owner, place)?, text) {
             let held = snapshot.aux(&set.owner, Family::Tombstone, &grave)?;
             if held.is_some_and(|held| is_against(&held, said_by)) {
                 return Ok((set, true));
@@ -68,10 +68,10 @@ impl Engine {
         &self,
         snapshot: &'a Snapshot,
         owner: &'a OwnerId,
-        place: Option<&'a ProjectId>,
+        place: Option<&ProjectId>,
     ) -> Result<Option<Graves<'a>>, EngineError> {
-        let key = snapshot.aux(owner, Family::Setting, KEY)?;
-        Ok(key.map(|key| Graves { snapshot, owner, place, key }))
+        let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(None) };
+        Ok(Some(Graves { snapshot, owner, places: places_of(snapshot, owner, place)?, key }))
     }
 
     /// Until when the events of a session were forgotten with it: neither its file nor its next commit brings them back.
@@ -177,16 +177,28 @@ impl Engine {
 pub(crate) struct Graves<'a> {
     snapshot: &'a Snapshot,
     owner: &'a OwnerId,
-    place: Option<&'a ProjectId>,
+    places: Vec<Option<ProjectId>>,
     key: Vec<u8>,
 }
 
 impl Graves<'_> {
     /// Whether a person forgot a text.
     pub(crate) fn holds(&self, text: &str) -> Result<bool, EngineError> {
-        for grave in graves(&self.key, self.place, text) {
+        for grave in graves(&self.key, &self.places, text) {
             let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
             if held.is_some_and(|held| held != BY_AGENT) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a person forgot what was said at a time, after that.
+    fn is_gone(&self, said: &str, at: Option<Timestamp>) -> Result<bool, EngineError> {
+        for grave in graves(&self.key, &self.places, said) {
+            let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
+            let forgotten_at = held.and_then(|held| put_up_at(&held));
+            if forgotten_at.is_some_and(|forgotten| at.is_none_or(|at| at <= forgotten)) {
                 return Ok(true);
             }
         }
@@ -196,19 +208,22 @@ impl Graves<'_> {
     /// Takes out of a text the sentences that a person forgot: of what was said at a time, those that were forgotten after
     /// it; of what has none, all.
     pub(crate) fn blank(&self, text: &mut String, at: Option<Timestamp>) -> Result<(), EngineError> {
-        let mut gone = Vec::new();
+        let mut kept = String::new();
+        let mut at_byte = 0;
         for sentence in sentences(text) {
             let said = without_label(sentence);
-            for grave in graves(&self.key, self.place, &said) {
-                let held = self.snapshot.aux(self.owner, Family::Tombstone, &grave)?;
-                let forgotten_at = held.and_then(|held| put_up_at(&held));
-                if forgotten_at.is_some_and(|forgotten| at.is_none_or(|at| at <= forgotten)) {
-                    gone.push(sentence.to_owned());
-                }
+            // What says little is anybody's.
+            if !is_telling(&said) || !self.is_gone(&said, at)? {
+                continue;
             }
+            let Some(start) = text[at_byte..].find(sentence).map(|found| at_byte + found) else { continue };
+            kept.push_str(&text[at_byte..start]);
+            kept.push_str(FORGOTTEN);
+            at_byte = start + sentence.len();
         }
-        for sentence in gone {
-            *text = text.replace(&sentence, FORGOTTEN);
+        if at_byte > 0 {
+            kept.push_str(&text[at_byte..]);
+            *text = kept;
         }
         Ok(())
     }
@@ -240,13 +255,20 @@ fn is_against(held: &[u8], said_by: Origin) -> bool {
     held != BY_AGENT || said_by != Origin::Person
 }
 
-/// Where a text would lie that was forgotten in a place, or in none.
-fn graves(key: &[u8], place: Option<&ProjectId>, text: &str) -> Vec<String> {
-    let mut graves = vec![keyed_hash(key, place, text)];
-    if place.is_some() {
-        graves.push(keyed_hash(key, None, text));
-    }
-    graves
+/// Where a text is looked for: in a project, in those that were merged into it, and in none.
+fn places_of(
+    snapshot: &Snapshot,
+    owner: &OwnerId,
+    place: Option<&ProjectId>,
+) -> Result<Vec<Option<ProjectId>>, EngineError> {
+    let held = place.map(|id| snapshot.project(owner, id)).transpose()?.flatten();
+    let former = held.iter().flat_map(|project| former_ids(&project.aliases)).map(Some);
+    Ok(place.cloned().map(Some).into_iter().chain(former).chain([None]).collect())
+}
+
+/// Where a text would lie that was forgotten in one of these places.
+fn graves(key: &[u8], places: &[Option<ProjectId>], text: &str) -> Vec<String> {
+    places.iter().map(|place| keyed_hash(key, place.as_ref(), text)).collect()
 }
 
 /// SHA-256 over the key, the project and a text as it stands, however it begins and ends: any other letter, sign or order

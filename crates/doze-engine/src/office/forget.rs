@@ -21,7 +21,7 @@ impl Engine {
         self.owe_compaction(owner)?;
         let line = as_kept(text);
         let mut count = self.decide("others keep writing what the office learned", |snapshot| {
-            self.without_entries(snapshot, ChangeSet::new(owner.clone()), [text, &line])
+            self.without_entries(snapshot, ChangeSet::new(owner.clone()), [text, &line], false)
         })?;
         for id in self.facts_with(owner, &line)? {
             match self.forget(owner, &Forget::Memory(id), false) {
@@ -39,6 +39,7 @@ impl Engine {
         snapshot: &Snapshot,
         mut set: ChangeSet,
         said: impl IntoIterator<Item = &'t str>,
+        by_agent: bool,
     ) -> Result<(ChangeSet, usize), EngineError> {
         let mut learned = self.learned_in(snapshot, &set.owner)?;
         let said: Vec<&str> = said.into_iter().collect();
@@ -59,7 +60,7 @@ impl Engine {
         let says_it = |beside: &Foreign| encoded(beside).is_ok_and(|bytes| are_said_in(&statements, &bytes));
         told.retain(|key, beside| kept.contains(key) && !says_it(beside));
         set = with_learned(snapshot, set, &learned)?.put_aux(Family::Other, TOLD, encoded(&told)?);
-        Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves, false)?, count))
+        Ok((self.bury(snapshot, set, &BTreeSet::from([None]), &graves, by_agent)?, count))
     }
 
     /// The facts of the office's agents, in all projects, that say exactly this.

@@ -249,7 +249,8 @@ impl Engine {
         let injection = Injection {
             at: self.now(),
             project: place.id().map(ToString::to_string),
-            text: told.text.clone(),
+            // The words are the memories' and the sessions' own, and go with them.
+            text: String::new(),
             memories: memories.into_iter().collect(),
         };
         let key = context_key(agent, place.reads().as_ref());

@@ -508,3 +508,57 @@ fn an_agent_brings_nothing_back_that_a_person_forgot() {
     add.by_person = true;
     assert!(kit.engine.add(&kit.owner, &add).is_ok());
 }
+
+#[test]
+fn what_was_forgotten_of_a_project_stays_out_in_the_one_it_became_part_of() {
+    let kit = Kit::new();
+    let (old, new) = (kit.project("old"), kit.project("new"));
+    let rule = "Always page Zenobia before a release.";
+    kit.commit(said("one", harness("codex"), &old, 1, rule));
+    forget(&kit, "Zenobia");
+    kit.commit(said("two", harness("codex"), &new, 2, "Always tag the build after a release."));
+    kit.engine.merge_projects(&kit.owner, &old, &new).unwrap();
+    assert_eq!(kit.commit(said("three", harness("codex"), &new, 3, rule)).facts.added, 0);
+}
+
+#[test]
+fn a_title_that_says_little_is_anybodys_after_its_memory_was_forgotten() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let add = |body: &str| {
+        let request = MemoryRequest {
+            title: Some("Ports".to_owned()),
+            body: body.to_owned(),
+            reader: reader(&cwd, "a"),
+            ..Default::default()
+        };
+        kit.engine.add(&kit.owner, &request).unwrap()
+    };
+    add("The gateway of Zenobia listens on 4000.");
+    forget(&kit, "Zenobia");
+    add("The parcel API listens on 3000.");
+    kit.commit(said("s", harness("codex"), &cwd, 700, "Ports matter here. Look at the Ports of the shop."));
+    assert_ne!(history(&kit, &cwd, "Ports"), 0);
+}
+
+#[test]
+fn a_forgotten_project_does_not_come_back_with_its_sessions() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let told = said("one", harness("codex"), &cwd, 1, "Always page Zenobia before a release.");
+    kit.commit(told.clone());
+    kit.engine.forget(&kit.owner, &Forget::Project(cwd.clone()), true).unwrap();
+    kit.commit(CommitRequest { commit_id: Some("again".to_owned()), ..told });
+    assert_eq!((all(&kit), history(&kit, &cwd, "Zenobia")), (vec![], 0));
+}
+
+#[test]
+fn a_session_that_is_older_replaces_nothing() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(said("new", harness("codex"), &cwd, 50, "Note: the parcel API listens on port 4000."));
+    let older =
+        kit.commit(said("old", harness("codex"), &cwd, 5, "Note: the parcel API listens on port 3000."));
+    assert_eq!(older.facts.added, 0);
+    assert!(that_says(&kit, "4000").status == Status::Active);
+}

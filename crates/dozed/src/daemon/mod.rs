@@ -147,6 +147,9 @@ impl Handler for Daemon {
         self.drain.stop();
         self.parts.sweeper.stop();
         self.parts.workers.stop();
+        if let Err(error) = self.parts.engine.leave_nothing_forgotten(&self.parts.owner) {
+            warn!(error = %doze_engine::chain(&error), "Freed pages were not given up");
+        }
         self.parts.engine.close();
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use doze_core::model::OwnerId;
 use doze_engine::background::step_back;
-use doze_engine::{DreamRequest, DreamVerdict, Engine};
+use doze_engine::{DreamRequest, DreamVerdict, Engine, Problem};
 use jiff::Timestamp;
 use tracing::{debug, error, info, warn};
 
@@ -135,6 +135,10 @@ impl Loop {
                     reason = dream.reason,
                     "Dreamt"
                 );
+            }
+            // Somebody dreams by hand, or paused meanwhile: nothing failed.
+            Err(error) if matches!(error.problem, Problem::Busy | Problem::Refused) => {
+                debug!(error = %doze_engine::chain(&error), "No dream for now");
             }
             Err(error) => {
                 warn!(error = %doze_engine::chain(&error), "A dream broke off");
