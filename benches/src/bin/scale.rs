@@ -12,6 +12,7 @@ use doze_benches::process::kib;
 use doze_benches::{content, median, timed, used_home, within};
 use doze_core::model::Kind;
 use doze_search::{GRAPH_FROM, LexicalQuery, VectorFilter, Vectors};
+use doze_store::{Options, Store};
 use doze_tests::{Home, until};
 use serde_json::{Value, json};
 
@@ -135,6 +136,10 @@ fn in_a_daemon(row: Row) -> Row {
     let commit = median(commits.collect());
     let anonymous = kib(daemon.pid(), "RssAnon:") / 1024.0;
     assert_eq!(daemon.terminate().code, Some(0));
+    // As the daemon does in quiet times.
+    let store = Store::open(&home.doze_home().join("data/doze.redb"), Options::default()).expect("the daemon has ended");
+    store.compact().expect("the disk has room");
+    store.close();
     let disk = size(&home.doze_home()) as f64;
     Row { start, commit, brief, anonymous, disk: disk / MIB, disk_ratio: disk / content(row.memories) as f64, ..row }
 }

@@ -38,6 +38,11 @@ pub(crate) fn is_person() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && mark(std::env::vars_os()).is_none()
 }
 
+/// Whether this runs in an agent's shell. A script of a person's does not.
+pub(crate) fn is_agent() -> bool {
+    mark(std::env::vars_os()).is_some()
+}
+
 /// Whether there is a person who can be asked.
 pub(crate) fn can_be_asked() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

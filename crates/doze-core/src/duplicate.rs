@@ -551,6 +551,7 @@ fn names(text: &str) -> BTreeSet<String> {
 static LEFT_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)\b(?:renamed|moved|switched|migrated|changed|went|upgraded)\b[^.;]{0,60}?\bfrom\s+(?:the\s+)?([\w@./-]+)\s+to\b|",
+        r"\breplaced\s+(?:the\s+)?([\w@./-]+)\s+(?:by|with)\s|",
         r"\b(?:taken|takes?|took)\s+over\s[^.;]{1,60}?\sfrom\s+([\w@./-]+)|",
         r"\b(?:statt|anstatt)\s+([\w@./-]+)|不再使用\s*([\w@./-]+)|",
         r"\b(?:does\s+not|doesn['’]t|do\s+not|don['’]t|no\s+longer)\s+\w+\s+(?:[\w-]+\s+){0,3}?([\w@./-]+)(?:\s+any\s?more)?\s*[,;]\s*(?:but\s+)?(?:it|they|we)\s",
@@ -569,7 +570,7 @@ fn left_behind(text: &str) -> BTreeSet<String> {
 /// A change told as what holds since: `We switched from Jest to Vitest` as `We use Vitest`. Japanese says "must" as "not
 /// to do it will not do".
 fn as_statement(text: &str) -> String {
-    static CHANGES: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
+    static CHANGES: LazyLock<[(Regex, &str); 11]> = LazyLock::new(|| {
         [
             (
                 regex(
@@ -577,6 +578,19 @@ fn as_statement(text: &str) -> String {
                 ),
                 "べき",
             ),
+            (
+                regex(
+                    r"(?i)^(?:we\s+)?(?:have\s+)?(?:just\s+)?switched\s+(?:the\s+)?(.{3,40}?)\s+from\s+\S+\s+to\s+([\w@./-]+)",
+                ),
+                "use $2 for the $1",
+            ),
+            (
+                regex(
+                    r"(?i)^(?:we\s+)?(?:have\s+)?(?:just\s+)?replaced\s+(?:the\s+)?\S+\s+(?:by|with)\s+([\w@./-]+)",
+                ),
+                "use $1",
+            ),
+            (regex(r"(?i)^(?:we\s+)?(?:have\s+)?(?:just\s+)?dropped\s+support\s+for\s+"), "do not support "),
             (
                 regex(
                     r"(?i)\b(?:have\s+)?(?:switched|moved|migrated|went|upgraded)\s+(?:over\s+)?from\s+\S+\s+to\s+",

@@ -107,7 +107,7 @@ static HEARSAY: LazyLock<Regex> = LazyLock::new(|| {
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)^\W*(?:(?:so|and|but|also)\W+)*(?:[\w'’.-]+\s+){1,5}?(?:say(?:s|ing)?|said|claim(?:s|ed)?|tells?|told(?:\s+(?:us|me))?|writes?|wrote|answer(?:s|ed)|",
-        r"repl(?:ies|ied)|prints?|printed|reads?|suggests?|recommends?)\s*:\s*\S"
+        r"repl(?:ies|ied)|prints?|printed|reads?|suggests?|recommends?)(?:\s+(?:on|in|at|via)\s+[\w#'’.-]+){0,2}\s*:\s*[\x22“„«]?\S"
     ))
 });
 
@@ -115,8 +115,8 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
 static NOT_MEANT: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)^\W*(?:(?:and|but|so|ok(?:ay)?)\W+)*(?:(?:the|our)\s+(?:old|former|previous)\s+(?:rule|convention|policy|team|way|practice)\b|an?\s+example\s+of\b|we\s+used\s+to\s+\w+|for\s+(?:example|instance)\b|",
-        r"(?:imagine|pretend|suppose|assume)\b|just\s+(?:this|for)\s+(?:once|now|today)\b|(?:just\s+)?(?:this\s+once|for\s+(?:today|now))\b|in\s+this\s+(?:task|session|chat|prompt)\b|",
-        r"(?:please\s+)?(?:write|add|create|draft)\s[^.:]{0,60}\b(?:(?:asserts?|says?|output\s+is)\b|(?:readme|prompt|comment|contributing|this)\b[^.:]{0,30}:\s*\S)|",
+        r"(?:imagine|pretend|suppose|assume)\b|if\s+(?:we|i|you|the\s+\w+)\s+(?:were|had\s+been)\b|i(?:['’]m|\s+am)\s+thinking\s+(?:about|of)\b|tell\s+me\s+(?:whether|if)\b|just\s+(?:this|for)\s+(?:once|now|today)\b|(?:just\s+)?(?:this\s+once|for\s+(?:today|now))\b|in\s+this\s+(?:task|session|chat|prompt)\b|",
+        r"(?:please\s+)?(?:write|add|create|draft|put)\s[^:]{0,80}?(?:\b(?:asserts?|says?|output\s+is)\b|\b(?:readme|prompt|comment|contributing|claude|agents|sentence|line|this)\b[^:]{0,30}:\s*\S)|",
         r"(?:please\s+)?(?:translate|fix|correct|rephrase|explain|summari[sz]e)\s[^.:]{0,60}\b(?:sentence|grammar|this|to\s+\w+)\b[^.:]{0,20}:\s*\S)|",
         r"\b(?:just\s+kidding|(?:only|just)\s+joking|until\s+tomorrow)\b"
     ))
@@ -144,9 +144,9 @@ pub(crate) fn asks_about_it(sentence: &str) -> bool {
 pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
     static BACK: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
-            r"(?i)^\W*(?:(?:no|oh|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+said\b.*|the\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
+            r"(?i)^\W*(?:(?:no|oh|oops|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|no\s+wait\b|scratch\s+that\b|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+said\b.*|(?:the|my)\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
             r"wrong\s+(?:project|window|chat|terminal|repo)|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
-            r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies)|^(?:算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
+            r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies|cancel\s+that\b|disregard\s+what\s+i\s+(?:just\s+)?said|on\s+second\s+thought\b|my\s+mistake\b|that\s+was\s+about\s+(?:another|a\s+different|the\s+other)\b)|^(?:刚才说错了|今のは忘れて|算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
         ))
     });
     BACK.is_match(sentence)
@@ -160,7 +160,7 @@ pub(crate) fn before_paste(text: &str) -> &str {
             r"(?im)^[^\n]{0,100}?(?:\b(?:say(?:s|ing)?|said|writes?|wrote|answer(?:s|ed)|replied|prints?|printed|told\s+(?:us|me)|found\s+(?:this|it)|get\s+this)\b[^\n:]{0,50}|",
             r"\b(?:here(?:['’]s|\s+is|\s+are)|this\s+is|look\s+at|from|in)\b[^\n:]{0,60}\b(?:readme|contributing|claude|agents|changelog|log|output|error|message|mail|ticket|slack|diff|text|file|page)(?:\.md)?\b[^\n:]{0,40}|",
             r"^slack\b[^\n:]{0,20}):[ \t]*\r?$|",
-            r"^(?:subject|from|to|date):[ \t]+\S[^\n]*$|^changelog\b[^\n]{0,20}:?[ \t]*$|^(?:review\s+this\s+diff|git\s+log)\b[^\n]{0,20}$|",
+            r"^(?:subject|from|to|date|ticket|description|reporter):[ \t]+\S[^\n]*$|^<(?:file|document|attachment|pasted)\b[^\n]*$|^changelog\b[^\n]{0,20}:?[ \t]*$|^(?:review\s+this\s+diff|git\s+log)\b[^\n]{0,20}$|",
             r"^(?:(?:fix|correct|check)\s+the\s+(?:grammar|spelling)|translate|rephrase|proofread)\b[^\n]{0,80}$"
         ))
     });

@@ -145,6 +145,9 @@ pub struct IdParams {
     /// The sweep; the newest when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Of `dream.undo`: a person asks for it. An agent that says it is none is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<bool>,
 }
 
 /// A memory that an undo left as it is.

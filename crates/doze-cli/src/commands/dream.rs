@@ -12,6 +12,7 @@ use serde_json::json;
 use super::names::Names;
 use super::{draw, report};
 use crate::app::{self, App};
+use crate::caller;
 use crate::error::{CommandError, CommandResult};
 use crate::screen::{Screen, count, one_line, short_ids};
 
@@ -104,7 +105,7 @@ pub(crate) fn run(app: &mut App, args: Args) -> CommandResult {
             })
         }
         Some(Command::Undo { id }) => {
-            let answer = app.call(method::DREAM_UNDO, json!({"id": id}))?;
+            let answer = app.call(method::DREAM_UNDO, json!({"id": id, "human": !caller::is_agent()}))?;
             app.show(&answer, undone)
         }
     }

@@ -126,6 +126,6 @@ impl Stance {
     /// The same of identifiers and paths.
     pub(super) fn allows_both_places(&self, newer: &Self) -> bool {
         let is_rule = |stance: &Self| stance.forbids || stance.demands;
-        is_rule(self) && is_rule(newer) && !newer.is_news
+        is_rule(self) && is_rule(newer)
     }
 }

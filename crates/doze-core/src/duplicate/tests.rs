@@ -356,6 +356,7 @@ fn what_holds_of_another_thing_or_part_replaces_nothing() {
         // Nothing says that the first no longer holds.
         ("Always use black for formatting.", "Always use ruff for formatting."),
         ("From now on, always run the api tests.", "From now on, always run the web tests."),
+        ("From now on, never edit files in vendor/a.", "From now on, never edit files in lib/b."),
     ];
     for (one, other) in table {
         assert_eq!(relation(one, other), Distinct, "{one} / {other}");
@@ -380,6 +381,12 @@ fn what_says_that_it_has_changed_is_news() {
             "You no longer need to run the full test suite before every commit.",
         ),
         ("Never push to main.", "You may push to main from now on."),
+        ("We use Redis for the session store.", "We no longer use Redis for the session store."),
+        ("Mocks are forbidden in integration tests.", "Mocks are allowed in integration tests now."),
+        ("We support Internet Explorer 11.", "We dropped support for Internet Explorer 11."),
+        ("We use MySQL for the orders.", "We replaced MySQL by Postgres for the orders."),
+        ("We use Mocha for the unit tests.", "We switched the unit tests from Mocha to Vitest."),
+        ("Always squash commits before merging.", "No longer squash commits before merging."),
         ("Always use black for formatting.", "From now on always use ruff for formatting."),
         ("Always answer in German.", "Always answer in English from now on."),
         ("We use Jest for unit tests.", "We switched from Jest to Vitest for unit tests."),

@@ -22,14 +22,64 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)(?:command\ not\ found|not\ recognized|is\ not\ installed|no\ such\ (?:file|option|command|subcommand|service|task|script)|unknown\ (?:option|argument|flag|command|subcommand|task|script|recipe|shorthand)
         |unrecognized|unexpected\ argument|invalid\ (?:option|argument|value\ for)|missing\ (?:script|required|environment)|no\ rule\ to\ make\ target|(?:does\ not|doesn't)\ (?:contain|have|exist|support)\b.*(?:recipe|script|task|target|command|profile|feature)?
-        |no\ (?:tests?|test\ files)\ (?:found|ran|to\ run)|permission\ denied|address\ already\ in\ use|connection\ refused|is\ not\ set|must\ be\ set|unbound\ variable|not\ found\ in|could\ not\ find|cannot\ find|can't\ find|unable\ to\ find|no\ module\ named|cannot\ be\ used|requires\ )",
+        |no\ (?:tests?|test\ files)\ (?:found|ran|to\ run)|permission\ denied|address\ already\ in\ use|connection\ refused|ECONNREFUSED|ERESOLVE|could\ not\ resolve|fatal\ error:\ \S+:\ no\ such|is\ not\ set|must\ be\ set|unbound\ variable|not\ found\ in|could\ not\ find|cannot\ find|can't\ find|unable\ to\ find|no\ module\ named|cannot\ be\ used|requires\ )",
     )
     .expect("a valid pattern")
 });
 
 /// Lessons from pairs of calls.
 pub(super) fn find(calls: &[Call<'_>]) -> Vec<Extracted> {
-    calls.iter().enumerate().filter_map(|(at, failed)| remedy(failed, &calls[at + 1..])).collect()
+    let found = calls.iter().enumerate().filter_map(|(at, failed)| {
+        remedy(failed, &calls[at + 1..]).or_else(|| preparation(failed, &calls[at + 1..]))
+    });
+    found.collect()
+}
+
+/// Commands that make ready what others need.
+static PREPARES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:sudo\s+)?(?:docker(?:-compose|\s+compose)\s+(?:\S+\s+)*?up|docker\s+(?:start|run)|podman\s+(?:start|run)|apt(?:-get)?\s+(?:-\S+\s+)*install|dnf\s+install|brew\s+(?:install|services\s+start)|apk\s+add|systemctl\s+(?:--user\s+)?start|service\s+\S+\s+start
+        |(?:npm|pnpm|yarn|bun)\s+(?:ci|i|install|add)|corepack\s+enable|pip3?\s+install|uv\s+(?:sync|pip\s+install|add)|poetry\s+install|bundle\s+install|composer\s+install|go\s+(?:mod\s+download|install)|cargo\s+install|rustup\s+(?:component|target|toolchain)\s+(?:add|install)
+        |cp\s+\S*(?:example|sample|template)\S*\s+\S+|createdb|git\s+submodule\s+(?:update|init)|git\s+lfs\s+pull|source\s+\S+|(?:just|make)\s+(?:setup|deps|install|bootstrap|db\S*|up))\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// Calls between the one that made ready and the one that worked.
+const SOON: usize = 3;
+
+/// What was made ready after a failure, right before the same command worked.
+fn preparation(failed: &Call<'_>, later: &[Call<'_>]) -> Option<Extracted> {
+    if !failed.failed || !shell::is_tool(&failed.command) {
+        return None;
+    }
+    let cause = shell::lines(failed.output)
+        .into_iter()
+        .find(|line| MISUSE.is_match(line) && !gate::is_one_off(line))?;
+    let later = &later[..later.len().min(WINDOW)];
+    let worked = later.iter().position(|call| call.command == failed.command && call.worked)?;
+    // Another failure of it in between was mended by something else.
+    let since =
+        later[..worked].iter().rposition(|call| call.command == failed.command).map_or(0, |at| at + 1);
+    let near = worked.saturating_sub(SOON).max(since);
+    let (ready, command) = later[near..worked].iter().rev().filter(|call| !call.failed).find_map(|call| {
+        let command = shell::lines(&call.raw).into_iter().next()?.trim().to_owned();
+        let is_one = command.len() <= MAX_TITLE && !gate::is_one_off(&command);
+        (is_one && PREPARES.is_match(&command)).then_some((call, command))
+    })?;
+    let cause = cause.trim_end_matches('.');
+    Some(Extracted {
+        kind: Kind::Lesson,
+        title: short(&format!("Run `{command}` before `{}`", failed.command), MAX_TITLE),
+        body: short(&format!("`{}` failed: {cause}. After `{command}` it worked.", failed.command), MAX_BODY),
+        topic_key: None,
+        files: Vec::new(),
+        confidence: 0.65,
+        evidence: vec![failed.ordinal, ready.ordinal, later[worked].ordinal],
+        origin: Origin::Tool,
+        at: later[worked].at.or(failed.at),
+        everywhere: false,
+    })
 }
 
 /// The first call after a misuse that does the same job in another way and works.

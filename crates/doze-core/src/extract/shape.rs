@@ -59,6 +59,9 @@ static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+static NO_LONGER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)^no\s+longer\s").expect("a valid pattern"));
+
 static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^(?:we|i)\s+(?:(?P<not>do\s+not|don['’]t)\s+)?(?P<adverb>(?:always|never|only|strongly|usually|generally|really)\s+)?(?P<verb>use|prefer|run|keep|put|write|name|commit|want|like|target|pin|avoid|follow|deploy|test|store|require|support|publish|mock)\b\s*(?P<rest>.*)$")
         .expect("a valid pattern")
@@ -66,7 +69,9 @@ static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A sentence as an order without the words around it: `no, we use pnpm here` becomes `Use pnpm here`.
 pub(super) fn imperative(sentence: &str) -> String {
-    let bare = LEAD.replace(sentence.trim(), "");
+    let sentence = sentence.trim();
+    // "No longer" is no "no".
+    let bare = if NO_LONGER.is_match(sentence) { sentence.into() } else { LEAD.replace(sentence, "") };
     let bare = bare.trim().trim_end_matches(['.', '!', '。', '！', ' ', ',', ';', ':']);
     let order = match FIRST_PERSON.captures(bare) {
         Some(parts) => {

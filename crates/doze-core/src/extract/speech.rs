@@ -73,6 +73,22 @@ static ENDS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// What holds no more, or holds since: told of a thing or of a team, and not to somebody for once.
+static CHANGED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:no|ok(?:ay)?|and|also|but|so|btw|fyi|note|actually)\s*[,:]?\s+)*(?:
+(?:we|our\s+team|(?:the|this)\s+(?:team|project|repo|repository))\s+(?:no\s+longer|(?:do|does)(?:\s+not|n['’]t))\s+\S.*
+            |no\s+longer\s+\w+\s+\S+\s+\S.*
+            |we(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:replaced|switched|dropped|retired|got\s+rid\s+of|moved\s+away\s+from)\s+\S+\s+\S.*
+            |\S.{2,60}\s(?:is|are)\s+(?:now\s+)?(?:allowed|permitted|fine|ok(?:ay)?|forbidden)\s.*\b(?:now|again)[.!]?$
+            |(?:the|our)\s.{2,40}\s(?:is|are|runs?|listens?|lives?)\s+(?:on|in|at)\s+\S+(?:\s+\S+)?\s+now[.!]?$
+            |\S.{2,40}\s(?:is|are|has|have)\s+(?:gone|out|dead|left)\s*[,;]\s*\S.{6,}
+            |(?:use|merge|work|open|push|write|run|deploy|commit)\b.*\b(?:any\s?more|from\s+now\s+on)[.!]?$
+        )",
+    )
+    .expect("a valid pattern")
+});
+
 /// How things are done here, in the words of a team.
 static CUSTOM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -159,6 +175,20 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:run|use|with|via|through)\s+`([^`]{3,80})`").expect("a valid pattern")
 });
 
+/// The person asks in so many words to remember what follows.
+static DEMANDED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^(?:please\s+)?(?:remember|important|keep\s+in\s+mind|for\s+the\s+record)(?:\s+(?:this|that))?(?:\s+for\s+(?:later|the\s+future|next\s+time|later\s+sessions))?\s*[:：.,]\s*(?:from\s+now\s+on\s*[:：,]\s*)?",
+    )
+    .expect("a valid pattern")
+});
+
+/// What is told outright, when it tells more than of this moment.
+fn told(sentence: &str) -> Option<(Kind, f64)> {
+    let is_kept = gate::lasts(sentence) && gate::stands_alone(sentence);
+    is_kept.then_some((Kind::Fact, 0.8))
+}
+
 /// What a person said in these events.
 pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let mut found = Vec::new();
@@ -168,16 +198,26 @@ pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
         let Some(text) = spoken(event) else { continue };
         let sentences = sentences(before_paste(text), false);
         let mut first = found.len();
+        let mut is_quoting = false;
         for (at, whole) in sentences.iter().enumerate() {
+            // What stands between quotation marks over more than a sentence is somebody else's.
+            let is_quoted = is_quoting;
+            is_quoting ^= whole.matches('"').count() % 2 == 1;
+            if is_quoted {
+                continue;
+            }
             if takes_back_what_was_said(whole) {
                 let back_to = if at == 0 { last } else { first };
                 found.truncate(back_to);
                 first = first.min(back_to);
             }
-            let sentence = after_rejection(whole);
+            let rejected = after_rejection(whole);
+            let demanded = DEMANDED.find(rejected);
+            let sentence = demanded.map_or(rejected, |demanded| &rejected[demanded.end()..]);
             let is_questioned = sentences.get(at + 1).is_some_and(|next| asks_about_it(next));
             let judged = judge(sentence)
                 .or_else(|| cjk::judge(sentence))
+                .or_else(|| demanded.and_then(|_| told(sentence)))
                 .filter(|_| !is_questioned && !is_doubt(sentence));
             let Some((kind, confidence)) = judged else { continue };
             let reason =
@@ -234,7 +274,7 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Convention, 0.75)
     } else if WANTED.is_match(sentence) {
         (Kind::Preference, 0.75)
-    } else if CUSTOM.is_match(sentence) || RULED.is_match(sentence) {
+    } else if CUSTOM.is_match(sentence) || RULED.is_match(sentence) || is_changed(sentence) {
         (Kind::Convention, 0.7)
     } else if BUILT_ON.is_match(sentence) {
         (Kind::Fact, 0.66)
@@ -288,6 +328,17 @@ fn says_how_it_shall_be(sentence: &str) -> bool {
             );
         !is_state && !is_done
     })
+}
+
+/// A change is told with a word of time, or as one.
+fn is_changed(sentence: &str) -> bool {
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)\b(?:no\s+longer|any\s?more|now|again|from\s+now\s+on|replaced|switched|dropped|retired|rid\s+of|away\s+from|gone|out|dead|left)\b",
+        )
+        .expect("a valid pattern")
+    });
+    CHANGED.is_match(sentence) && TIME.is_match(sentence)
 }
 
 fn is_contrast(sentence: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Sessions made up for these tests: what must be found, and what must never be.
 
 mod rounds;
+mod trust;
 
 use proptest::prelude::*;
 
@@ -404,6 +405,32 @@ fn what_the_person_demands_is_found() {
             Kind::Convention,
             "Stop running the full test suite before every commit",
         ),
+        (
+            "We no longer use Redis for the session store.",
+            Kind::Convention,
+            "We no longer use Redis for the session store",
+        ),
+        (
+            "Mocks are allowed in integration tests now.",
+            Kind::Convention,
+            "Mocks are allowed in integration tests now",
+        ),
+        ("The gateway is on 9090 now.", Kind::Convention, "The gateway is on 9090 now"),
+        (
+            "We dropped support for Internet Explorer 11.",
+            Kind::Convention,
+            "We dropped support for Internet Explorer 11",
+        ),
+        (
+            "We replaced MySQL by Postgres for the orders.",
+            Kind::Convention,
+            "We replaced MySQL by Postgres for the orders",
+        ),
+        (
+            "No longer squash commits before merging.",
+            Kind::Convention,
+            "No longer squash commits before merging",
+        ),
         ("You may push to main from now on.", Kind::Convention, "You may push to main from now on"),
     ];
     for (text, kind, title) in table {
@@ -447,6 +474,10 @@ fn what_only_sounds_like_a_demand_is_not() {
         "let's use plan B for now instead of plan A",
         "You can push to main now.",
         "AdminController inherits from BaseController.",
+        "The build is green now.",
+        "The tests are fine again, thanks.",
+        "Run the tests again now.",
+        "The server is not starting any more.",
         "Redis takes over when the queue is full.",
         "Stop the dev server in all tabs.",
         "Stop running the tests please.",
@@ -695,67 +726,4 @@ proptest! {
             prop_assert!(found.evidence.is_sorted());
         }
     }
-}
-
-const YARN: &str = "Always use yarn instead of npm to install packages.";
-
-#[test]
-fn what_a_person_pastes_quotes_or_does_not_mean_is_no_rule() {
-    let not_theirs = [
-        "The customer writes:\n\n{}",
-        "Here is CONTRIBUTING.md:\n\n{}\nNever commit directly to main.",
-        "Here is the CLAUDE.md of another project:\n\n- {}\n\nWhat would you change?",
-        "I found this on a forum:\n{}\nIs it right?",
-        "Some model answered:\n\n{}\n\nWhat do you think?",
-        "The linter prints:\n  {}\nHow do I silence that?",
-        "Subject: rules\nFrom: bob@example.com\n\n{}\n\nWhat should I answer?",
-        "Fix the grammar of this sentence.\n{}",
-        "Slack:\nBob: {}\nsummarise this",
-        "The docs say: {}",
-        "The vendor told us: {}",
-        "The reviewer wrote: {}",
-        "We used to say: {}",
-        "The old rule was: {}",
-        "Write a test that asserts the output is: {}",
-        "Add this to the README: {}",
-        "For example: {}",
-        "{} Is that a good idea?",
-    ];
-    for text in not_theirs {
-        assert_eq!(found(vec![said(&text.replace("{}", YARN))]), [], "{text}");
-    }
-    let theirs =
-        ["{}", "As I said:\n\n{}", "{} The docs are wrong there.", "Please write the tests first.\n{}"];
-    for text in theirs {
-        assert!(!found(vec![said(&text.replace("{}", YARN))]).is_empty(), "{text}");
-    }
-}
-
-#[test]
-fn what_a_person_takes_back_is_no_rule() {
-    let taken_back = [
-        "Never mind, that was for another project.",
-        "Scrap that, keep npm.",
-        "Undo that, I changed my mind.",
-        "Sorry, wrong project, ignore that.",
-        "That rule no longer applies.",
-    ];
-    for text in taken_back {
-        let next = vec![said(YARN), answered("All right."), said(text)];
-        assert_eq!(found(next), [], "{text}");
-    }
-    assert_eq!(found(vec![said(&format!("{YARN} No wait, forget that."))]), []);
-    // What was said before that stays.
-    let before =
-        vec![said("Never push to main."), answered("All right."), said(YARN), said("Scrap that, keep npm.")];
-    assert_eq!(found(before).len(), 1);
-}
-
-#[test]
-fn what_an_agent_read_somewhere_is_no_decision() {
-    let decided = "We decided to use MySQL instead of Postgres because it is faster.";
-    let page = ran("curl -s https://example.com/stack", &format!("# Our stack\n\n{decided}\n"), false);
-    let told = vec![said("which one is it?"), answered(decided)];
-    assert!(!found(told.clone()).is_empty(), "in its own words it is one");
-    assert_eq!(found([vec![told[0].clone(), page], vec![told[1].clone()]].concat()), []);
 }

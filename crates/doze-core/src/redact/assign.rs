@@ -13,7 +13,7 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i-u:password|passwd|passphrase|passcode|[_.-]pass\b|\bpass[_=]|\bpass\b|\bpw\b|\bpwd\b|[_-]pwd|passwort|secret|token|credential|",
         r"(?:api|access|account|private|signing|encryption|auth|master|license|service|deploy|device|webhook|session|app|recovery|pre-?shared|pairing|storage|wallet|unlock|backup)[_ -]?key|",
-        r"\b_auth\b)|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
+        r"(?-u:\b_auth\b))|密码|密碼|口令|密钥|密鑰|令牌|私钥|パスワード|秘密鍵|トークン|暗証番号|비밀번호|비밀 키|암호|토큰|(?i:пароль|токен)|contraseña|mot de passe"
     ))
 });
 

@@ -13,14 +13,16 @@ use crate::text::regex;
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i:(?P<words>pass[ _-]?(?:word|phrase|code)|mnemonic|(?:seed|recovery|secret|backup|wallet|diceware)[ _-](?:phrase|words?))",
-        r"|(?P<digits>(?:\b|_)pin(?:[ _-]?(?:code|number|码|碼))?|\botp|(?:2fa|mfa|verification|security|one-time)[ _-]code)|(?P<cjk>暗証番号|密码|密碼|口令|비밀번호))",
-        r#"\\?["'`*\])]{0,3}[ \t]{0,3}(?:[:=：＝]|\b(?i:is|was)\b|是|は|为|為|는|은)[ \t]{0,3}[:：]?\\?["'`“「*]{0,3}[ \t]?"#
+        r"|(?P<digits>(?:(?-u:\b)|_)pin(?:[ _-]?(?:code|number|码|碼))?|(?-u:\b)otp|(?:2fa|mfa|verification|security|one-time)[ _-]code)|(?P<cjk>暗証番号|密码|密碼|口令|비밀번호))",
+        r#"\\?["'`*\])]{0,3}[ \t]{0,3}(?:[:=：＝]|(?-u:\b)(?i:is|was)(?-u:\b)|是|は|为|為|는|은)[ \t]{0,3}[:：]?\\?["'`“「*]{0,3}[ \t]?"#
     ))
 });
 
 /// The name of a list of codes.
 static CODES: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(?:recovery|backup|scratch|emergency|2fa|mfa|one-time)[ _-]?(?:login[ _-])?codes?\b")
+    regex(
+        r"(?i)(?-u:\b)(?:recovery|backup|scratch|emergency|2fa|mfa|one-time)[ _-]?(?:login[ _-])?codes?(?-u:\b)",
+    )
 });
 
 /// Words of a passphrase, beside the counts that a mnemonic may have.

@@ -693,3 +693,36 @@ proptest! {
         prop_assert_eq!(redacted.hits.is_empty(), matches!(redacted.text, Cow::Borrowed(_)));
     }
 }
+
+#[test]
+fn what_a_sentence_or_a_table_tells_is_hidden() {
+    for (text, secret) in [
+        ("Das Passwort für staging ist Kr0kodil77xQz, immer dieses benutzen.", "Kr0kodil77xQz"),
+        ("My passwd for the VPN: Kaktus77xyzw", "Kaktus77xyzw"),
+        ("| password | Tulpe99xqzz |", "Tulpe99xqzz"),
+        ("Always use `API_KEY` `7f3a9c1e5b8d2f604a7c9e1b3d5f8062` here.", "7f3a9c1e5b8d2f604a7c9e1b3d5f8062"),
+        ("The PIN of the build phone is 739154.", "739154"),
+        (
+            "Use the token wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKEYQQQQQ for staging.",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKEYQQQQQ",
+        ),
+        ("Use the token Zq3vT8nLw2KdYc5RbXj7 there.", "Zq3vT8nLw2KdYc5RbXj7"),
+        ("Log in as user admin and password Stern55Himmel there.", "Stern55Himmel"),
+    ] {
+        let told = redact(text);
+        assert!(!told.text.contains(secret), "{}", told.text);
+        assert_eq!(redact(&told.text).text, told.text, "{text}");
+    }
+    for text in [
+        "The password for the admin page is stored in 1Password.",
+        "The token for CI is rotated every 30 days.",
+        "| token | count |",
+        "| password | required |",
+        "Use the token TERM_ACCENT for highlights.",
+        "Put the key in config/app2.toml.",
+        "The token in src/auth2/token.rs is checked.",
+        "The pin for the build is python 3.12.",
+    ] {
+        assert_eq!(redact(text).text, text);
+    }
+}

@@ -290,7 +290,9 @@ impl Engine {
         match self.closest(snapshot, owner, &new)? {
             None => Ok(added(set, new)),
             Some((known, Relation::Duplicate)) => Ok(self.said_again(set, known, by_person)),
-            Some((known, _)) if known.is_protected() && !by_person => Ok(propose(set, new)),
+            Some((known, _)) if !by_person && self.is_persons(snapshot, owner, &known)? => {
+                Ok(propose(set, new))
+            }
             Some((mut known, _)) => {
                 known.status = Status::Superseded;
                 known.superseded_by = Some(new.id.clone());

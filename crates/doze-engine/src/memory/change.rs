@@ -320,6 +320,17 @@ impl Engine {
         self.silence(owner, project.as_ref())?.map_or(Ok(()), |silence| Err(silence.refusal()))
     }
 
+    /// Whether a person wrote, pinned or said a memory: an agent's word does not take its place.
+    pub(super) fn is_persons(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        memory: &Memory,
+    ) -> Result<bool, EngineError> {
+        Ok(memory.is_protected()
+            || !said_by_person(snapshot, owner, std::slice::from_ref(memory))?.is_empty())
+    }
+
     /// An agent changes and condemns nothing that a person wrote, pinned or said in a session (S1.36).
     pub(super) fn refuse_against_person(
         &self,

@@ -145,6 +145,9 @@ struct Document {
 struct Lanes {
     queries: VecDeque<Query>,
     documents: VecDeque<Document>,
+    /// When a query came last, and when a document was last begun.
+    asked_at: Option<Instant>,
+    begun_at: Option<Instant>,
     /// The thread has something in its hands.
     busy: bool,
     /// Nothing is embedded while it is switched off.
@@ -178,6 +181,8 @@ impl EmbedService {
         let lanes = Lanes {
             queries: VecDeque::new(),
             documents: VecDeque::new(),
+            asked_at: None,
+            begun_at: None,
             busy: false,
             on: true,
             stop: false,
@@ -237,6 +242,7 @@ impl EmbedService {
             if lanes.queries.len() >= MAX_QUERIES {
                 return QueryEmbedding::Timeout;
             }
+            lanes.asked_at = Some(Instant::now());
             lanes.queries.push_back(Query {
                 text: text.to_owned(),
                 deadline: Instant::now() + deadline,
@@ -339,6 +345,16 @@ impl Shared {
 }
 
 impl Lanes {
+    /// How long documents still wait because somebody asks: a query that comes while one is embedded waits for its end. Now
+    /// and then one is embedded all the same.
+    fn asking_for(&self) -> Option<Duration> {
+        let left = |since: Option<Instant>, pause: Duration| {
+            since.map(|since| pause.saturating_sub(since.elapsed())).filter(|left| !left.is_zero())
+        };
+        let asking = left(self.asked_at, ASKING)?;
+        left(self.begun_at, PATIENCE).map(|patience| patience.min(asking))
+    }
+
     fn is_off(&self) -> bool {
         self.stop || !self.on
     }
@@ -352,6 +368,10 @@ impl Lanes {
         self.failures = 0;
     }
 }
+
+/// How long after a query another one is likely, and after how long a document is begun in spite of that.
+const ASKING: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the thread does next.
 enum Job {
@@ -396,19 +416,26 @@ impl Worker {
                 lanes = self.shared.work.wait(lanes).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            // Documents wait until the model is tried again, so that none stays without its vectors.
-            let backoff = self.shared.backoff_left(&lanes).filter(|_| !lanes.documents.is_empty());
-            let query = lanes.queries.pop_front().map(Job::Query);
-            let mut document = || lanes.documents.pop_front().map(Job::Document);
-            if let Some(job) = query.or_else(|| if backoff.is_none() { document() } else { None }) {
+            if let Some(query) = lanes.queries.pop_front() {
                 lanes.busy = true;
-                return job;
+                return Job::Query(query);
+            }
+            // Documents wait until the model is tried again, so that none stays without its vectors, and while others ask.
+            let pause = self.shared.backoff_left(&lanes).max(lanes.asking_for());
+            let pause = pause.filter(|_| !lanes.documents.is_empty());
+            if pause.is_none()
+                && let Some(document) = lanes.documents.pop_front()
+            {
+                lanes.busy = true;
+                lanes.begun_at = Some(Instant::now());
+                return Job::Document(document);
             }
             let work = &self.shared.work;
             let unload = unload_at.map(|at| at.saturating_duration_since(Instant::now()));
-            lanes = match unload.or(backoff) {
+            let soonest = [unload, pause].into_iter().flatten().min();
+            lanes = match soonest {
                 None => work.wait(lanes).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return Job::Unload,
+                Some(Duration::ZERO) if pause.is_none() => return Job::Unload,
                 Some(left) => work.wait_timeout(lanes, left).unwrap_or_else(PoisonError::into_inner).0,
             };
         }

@@ -64,6 +64,10 @@ impl Dispatch {
 
     pub(super) fn dream_undo(&self, params: Params) -> Result<Value, WireError> {
         let params: IdParams = parse_params(params)?;
+        if params.human == Some(false) {
+            return Err(WireError::refused("only a person takes a dream back")
+                .with_hint("run the command yourself in a terminal"));
+        }
         // Undoing is never a guess: the newest dream may be another one by now.
         let id = self.dream_id(params.id)?;
         let id = id.ok_or_else(|| WireError::invalid("id", "expected the id of a dream"))?;

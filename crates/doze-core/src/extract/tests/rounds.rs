@@ -177,3 +177,41 @@ fn a_narrow_run_that_passes_is_not_enough() {
     assert_eq!(lessons(vec![narrow(), broad(failing, true)]), Vec::<String>::new());
     assert_eq!(lessons(vec![broad(failing, true), broad("ok", false)]), Vec::<String>::new());
 }
+
+#[test]
+fn what_made_a_failing_command_work_is_a_lesson() {
+    let failing = "Error: connect ECONNREFUSED 127.0.0.1:5432";
+    let told = |between: Vec<Event>| {
+        let first = ran("npm test", failing, true);
+        let all = [vec![first], between, vec![ran("npm test", "ok, 12 passed", false)]].concat();
+        let lessons = extract(&session(all)).into_iter().filter(|found| found.kind == Kind::Lesson);
+        lessons.map(|lesson| (lesson.title, lesson.body)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(vec![ran("docker compose up -d db", "Started", false)]),
+        [(
+            "Run `docker compose up -d db` before `npm test`".to_owned(),
+            format!("`npm test` failed: {failing}. After `docker compose up -d db` it worked.")
+        )]
+    );
+    // What only looks around mends nothing, nor does what came before the last failure.
+    assert_eq!(told(vec![ran("ls -la", "src", false)]), []);
+    let before = vec![ran("docker compose up -d db", "Started", false), ran("npm test", failing, true)];
+    assert_eq!(told(before), []);
+}
+
+#[test]
+fn what_a_person_asks_to_remember_is_kept_whatever_its_form() {
+    for (text, title) in [
+        ("Remember: never push to main.", "Never push to main"),
+        (
+            "Please remember this for later: the staging database is read only.",
+            "The staging database is read only",
+        ),
+        ("Important: the importer reads two files at once.", "The importer reads two files at once"),
+    ] {
+        let all = found(vec![said(text)]);
+        assert_eq!(all.iter().map(|(_, title)| title.as_str()).collect::<Vec<_>>(), [title], "{text}");
+    }
+    assert_eq!(found(vec![said("Remember: I will be back later today.")]), []);
+}
