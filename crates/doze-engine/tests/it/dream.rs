@@ -454,3 +454,20 @@ fn a_program_that_ran_is_missing_no_more() {
     kit.engine.dream(&kit.owner, &by_hand()).unwrap();
     assert_eq!(quirk(&kit), Some((title, Status::Active)));
 }
+
+#[test]
+fn an_agents_word_against_what_the_person_said_waits_for_a_person() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    kit.commit(turn("s", "a", &cwd, long_session("Never push to the main branch.")));
+    kit.engine.dream(&kit.owner, &by_hand()).unwrap();
+    let request = doze_engine::MemoryRequest {
+        body: "Always push to the main branch.".to_owned(),
+        kind: Some(doze_core::model::Kind::Convention),
+        reader: reader(&cwd, "builder"),
+        ..Default::default()
+    };
+    let added = kit.engine.add(&kit.owner, &request).unwrap();
+    assert_eq!(added.outcome, doze_engine::AddOutcome::Proposed);
+    assert!(kit.brief(&cwd, "a").contains("Never push to the main branch"));
+}

@@ -2,7 +2,6 @@
 
 use doze_core::model::{DreamId, Mode};
 use doze_engine::DreamRequest;
-use doze_engine::background::behind;
 use doze_protocol::dream::{DreamStatus, IdParams, LogParams, RunParams, UndoAnswer};
 use doze_protocol::{List, Params, WireError, parse_params};
 use serde_json::Value;
@@ -20,7 +19,8 @@ impl Dispatch {
             because: String::new(),
             max_age_days: params.max_age_days,
         };
-        let dream = behind(|| self.engine.dream(&self.owner, &request)).map_err(told)?;
+        let (engine, owner) = (self.engine.clone(), self.owner.clone());
+        let dream = self.sweeps.run(move || engine.dream(&owner, &request)).map_err(told)?;
         answer(&wire::dream(&dream))
     }
 

@@ -17,6 +17,7 @@ mod workspace;
 use std::sync::Arc;
 
 use doze_core::model::OwnerId;
+use doze_engine::background::Lane;
 use doze_engine::{Engine, EngineError, Problem};
 use doze_protocol::{ErrorKind, Params, WireError, method};
 use serde::Serialize;
@@ -29,12 +30,15 @@ pub(crate) struct Dispatch {
     engine: Engine,
     owner: OwnerId,
     process: Arc<dyn Process>,
+    /// Where sweeps by hand and imports are done.
+    sweeps: Lane,
+    imports: Lane,
 }
 
 impl Dispatch {
     /// Serves one owner: over the socket that is the user the daemon runs as.
     pub(crate) fn new(engine: Engine, owner: OwnerId, process: Arc<dyn Process>) -> Self {
-        Self { engine, owner, process }
+        Self { engine, owner, process, sweeps: Lane::default(), imports: Lane::default() }
     }
 
     /// The methods it answers.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use doze_engine::background::behind;
 use doze_engine::{ImportForm, ImportRequest, Queue, Status};
 use doze_protocol::system::{
     BackupAnswer, BackupParams, ChangeItem, ConfigAnswer, ConfigParams, EngineStatus, EventsAnswer,
@@ -102,7 +101,8 @@ impl Dispatch {
             agent: params.agent.as_ref().map(given::agent),
             since: given::since(params.since.as_ref())?,
         };
-        let done = behind(|| self.engine.import(&self.owner, &request)).map_err(told)?;
+        let (engine, owner) = (self.engine.clone(), self.owner.clone());
+        let done = self.imports.run(move || engine.import(&owner, &request)).map_err(told)?;
         answer(&ImportAnswer {
             read: done.read,
             added: done.added,
