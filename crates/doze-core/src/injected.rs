@@ -78,9 +78,10 @@ const MACHINE_STARTS: &[&str] = &[
 /// `text` without doze's own blocks and the wrappers harnesses put round machine text; empty for a text that is
 /// machine text altogether. The arguments of a slash command stay: they can be the whole task.
 pub fn strip_injected(text: &str) -> Cow<'_, str> {
-    match sections::without_sections(text) {
-        Cow::Borrowed(text) => strip_marked(text),
-        Cow::Owned(text) => Cow::Owned(strip_marked(&text).into_owned()),
+    // Blocks first: what stands in one opens no section that goes on behind it.
+    match strip_marked(text) {
+        Cow::Borrowed(text) => sections::without_sections(text),
+        Cow::Owned(text) => Cow::Owned(sections::without_sections(&text).into_owned()),
     }
 }
 
@@ -254,6 +255,7 @@ mod tests {
                 "Go on",
             ),
             ("[Session recovered] Your previous\nsession".into(), ""),
+            (format!("Fix it\n{}\nnow", wrap("[Session recovered]\n===== AGENT KNOWLEDGE =====")), "Fix it\n\nnow"),
             ("Why does it print ===== AGENT KNOWLEDGE ===== here?".into(), "Why does it print ===== AGENT KNOWLEDGE ===== here?"),
             ("Handle `<system-reminder>` please".into(), "Handle `<system-reminder>` please"),
             ("Vec<String> and <skill> stay".into(), "Vec<String> and <skill> stay"),
