@@ -1,40 +1,70 @@
 //! What an agent says against what several sessions have said: it is kept apart and told, and takes the place of the
-//! other only when one more session says it. The person decides at once, by saying so or in `doze review`.
+//! other only when one more session says it. The person decides at once, by saying so or in `doze review`; what they
+//! wrote, verified or pinned themselves gives way in `doze review` alone.
 
+use doze_core::duplicate::Relation;
 use doze_core::model::{CONTRADICTS, Context, DreamOp, Memory, Origin, Status};
 use doze_core::{promote, text};
 
 use super::CandidateOf;
-use super::board::Board;
-use super::settle::{because, is_heard_of, is_shown, joined, leave, may_spend, memory_of, refusal, short};
+use super::board::{Board, Texts};
+use super::settle::{
+    TAKEN_BACK, because, is_heard_of, is_older, is_shown, joined, leave, may_spend, memory_of, refusal, short,
+};
 
 /// Sessions behind a memory from which on one agent's word does not turn it round.
 const ESTABLISHED: u32 = 2;
 
 /// Whether a finding that would replace the memory at a place has less to say for itself.
 pub(super) fn is_contested(board: &Board<'_>, at: usize, finding: &CandidateOf) -> bool {
-    finding.candidate.origin != Origin::Person && board.entries[at].memory.evidence_count >= ESTABLISHED
+    let known = &board.entries[at].memory;
+    if finding.candidate.origin == Origin::Person {
+        return known.is_protected() && !is_older(board, at, finding);
+    }
+    known.evidence_count >= ESTABLISHED
 }
 
 /// Keeps a finding beside the memory at a place that it contradicts.
 pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
-    if let Some(reason) = refusal(board, at, finding) {
+    let by_person = finding.candidate.origin == Origin::Person;
+    if let Some(reason) = refusal(board, at, finding).filter(|_| !by_person) {
         return leave(board, finding, reason);
     }
     let known = board.entries[at].memory.clone();
     let mut memory = memory_of(board, finding);
+    let texts = Texts::of(&memory.title, &memory.body);
+    if board.vetoes.keeps_out(&memory, &texts) {
+        return leave(board, finding, TAKEN_BACK);
+    }
+    if by_person {
+        drop_former(board, &known, &texts, finding);
+    }
     memory.status = Status::Proposed;
     memory.topic_key = None;
     memory.tags.push(CONTRADICTS.to_owned());
     // The id alone: its words would outlive it.
     memory.contexts = vec![Context { origin: Some(known.id.as_str().to_owned()), ..Context::default() }];
-    let told = format!(
-        "contradicts \"{}\", which {} say; it waits for one more to say it, or for doze review; {}",
-        short(&known),
-        text::count(known.evidence_count.into(), "session"),
-        because(finding)
-    );
+    let waits = if by_person {
+        "a person vouches for; it waits for doze review".to_owned()
+    } else {
+        let sessions = text::count(known.evidence_count.into(), "session");
+        format!("{sessions} say; it waits for one more to say it, or for doze review")
+    };
+    let told = format!("contradicts \"{}\", which {waits}; {}", short(&known), because(finding));
     board.add(DreamOp::Add, memory, told, finding.candidate.evidence.clone());
+}
+
+/// The person says something else again: what they said before against the same memory waits no longer.
+fn drop_former(board: &mut Board<'_>, known: &Memory, texts: &Texts, finding: &CandidateOf) {
+    let against = board.places(&known.scope, |memory| memory.contradicts() == Some(known.id.as_str()));
+    for place in against {
+        if board.relation(place, texts) == Relation::Update && !is_older(board, place, finding) {
+            let mut after = board.entries[place].memory.clone();
+            after.status = Status::Stale;
+            let told = "the person says otherwise by now".to_owned();
+            board.change(place, DreamOp::Retire, after, told, finding.candidate.evidence.clone());
+        }
+    }
 }
 
 /// Another session says what is kept apart at `apart`: it takes the place of the memory at `at`.

@@ -26,6 +26,9 @@ const MAX_BODY: usize = 800;
 const MAX_TOPIC: usize = 80;
 const MAX_FILES: usize = 20;
 
+/// Why what a person undid is not learned from the same events again.
+pub(super) const TAKEN_BACK: &str = "it was taken back; another session has to say it";
+
 /// The records that a finding can stand to.
 struct Known {
     texts: Texts,
@@ -167,7 +170,7 @@ fn add(board: &mut Board<'_>, finding: &CandidateOf, known: &Known, all: &[&Cand
     }
     let memory = memory_of(board, finding);
     if board.vetoes.keeps_out(&memory, &known.texts) {
-        return leave(board, finding, "it was taken back; another session has to say it");
+        return leave(board, finding, TAKEN_BACK);
     }
     if is_due(&memory, board.now) && !is_said_elsewhere(finding, &known.texts, all) {
         let days = lifetime_days(memory.kind);
@@ -222,6 +225,9 @@ fn reinforce(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     let counted = is_heard_of(known, &finding.session);
     let echo = is_shown(finding, known) && !matches!(candidate.origin, Origin::Person | Origin::Tool);
     let reason = if known.is_protected() {
+        if candidate.origin == Origin::Person {
+            contest::settle_for(board, at, finding);
+        }
         "it is known, and a person vouches for it"
     } else if counted {
         "it is known already"
@@ -309,12 +315,18 @@ pub(super) fn refusal(board: &Board<'_>, at: usize, finding: &CandidateOf) -> Op
         Some("it contradicts what a person vouches for; only they can change that")
     } else if !may_become(old.kind, candidate.origin) {
         Some("it contradicts a rule, and comes from what a tool or a page printed")
-    } else if old.last_confirmed_at > candidate.at && old.last_confirmed_at <= board.now {
-        // A time ahead was told by a clock that was put back since.
+    } else if is_older(board, at, finding) {
         Some("something newer is known")
     } else {
         None
     }
+}
+
+/// Whether a finding was said before the memory at a place was said last. A time ahead was told by a clock that was put
+/// back since.
+pub(super) fn is_older(board: &Board<'_>, at: usize, finding: &CandidateOf) -> bool {
+    let said_last = board.entries[at].memory.last_confirmed_at;
+    said_last > finding.candidate.at && said_last <= board.now
 }
 
 /// Whether a finding may replace the memory at a place, also by the cap.

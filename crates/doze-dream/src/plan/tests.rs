@@ -730,6 +730,33 @@ fn one_agents_word_against_several_sessions_is_kept_apart_until_another_session_
 }
 
 #[test]
+fn what_a_person_says_against_what_they_wrote_waits_for_them_and_is_told() {
+    let port = |number: &str| format!("The API listens on port {number}");
+    let written =
+        Memory { verification: Verification::Human, ..memory("own", Kind::Fact, "", &port("3000"), 9) };
+    let says = |session: &str, number: &str, hours| finding(session, 1, Kind::Fact, "", &port(number), hours);
+    let caps = Caps::default();
+    let (plan, after) = run(std::slice::from_ref(&written), &[says("s1", "4000", 48)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Add, "new0002")]);
+    assert!(plan.changes[0].because.contains("a person vouches for; it waits for doze review"), "{plan:?}");
+    assert_eq!((by_id(&after, "own"), by_id(&after, "new0002").contradicts()), (&written, Some("own")));
+    assert!(run(&after, &[says("s1", "4000", 48)], &[], &caps).0.changes.is_empty());
+
+    // The last word waits, one before it no longer; saying the old again settles it.
+    let (plan, later) = run(&after, &[says("s2", "5000", 24)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Retire, "new0002"), (DreamOp::Add, "new0003")]);
+    let (plan, settled) = run(&later, &[says("s3", "3000", 12)], &[], &caps);
+    assert_eq!(ops(&plan), [(DreamOp::Retire, "new0003")]);
+    assert_eq!(by_id(&settled, "own"), &written);
+
+    // What they had said before they wrote it is old news, and an agent's word is none.
+    let old = says("s0", "2000", 24 * 30);
+    assert_eq!(ops(&run(std::slice::from_ref(&written), &[old], &[], &caps).0), []);
+    let agent = by_agent("s4", &port("4000"), 12);
+    assert_eq!(ops(&run(&[written], &[agent], &[], &caps).0), []);
+}
+
+#[test]
 fn all_that_is_said_in_one_event_is_kept() {
     let said = ["Use pnpm for installs", "Never edit the generated files", "Run the linter before a push"];
     let rules = said.map(|body| finding("s1", 4, Kind::Convention, body, body, 3));

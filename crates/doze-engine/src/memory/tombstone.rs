@@ -271,17 +271,24 @@ fn graves(key: &[u8], places: &[Option<ProjectId>], text: &str) -> Vec<String> {
     places.iter().map(|place| keyed_hash(key, place.as_ref(), text)).collect()
 }
 
-/// SHA-256 over the key, the project and a text as it stands, however it begins and ends: any other letter, sign or order
-/// may say something else.
+/// SHA-256 over the key, the project and a text as it is heard: however it is quoted, capitalised, asked for politely and
+/// ended. Any other word or order may say something else.
 fn keyed_hash(key: &[u8], place: Option<&ProjectId>, text: &str) -> String {
-    let text = one_line(text);
-    let mut rest = text.trim().trim_end_matches(['.', '!', '。']).chars();
-    let first: String = rest.next().into_iter().flat_map(char::to_lowercase).collect();
     let mut hash = Sha256::new();
     hash.update(key);
     hash.update(place.map_or("", ProjectId::as_str).as_bytes());
     hash.update(b"\0text\0");
-    hash.update(first.as_bytes());
-    hash.update(rest.as_str().as_bytes());
+    hash.update(heard(text).as_bytes());
     doze_core::model::hex(&hash.finalize())
+}
+
+/// A text without what is not heard of it.
+fn heard(text: &str) -> String {
+    let is_quote = |c: char| matches!(c, '\'' | '"' | '`' | '‘' | '’' | '“' | '”' | '«' | '»' | '「' | '」');
+    let words = one_line(text).replace(is_quote, "").to_lowercase();
+    let ends = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | ',' | '。' | '！');
+    let words = words.trim_matches(ends);
+    let words = words.strip_prefix("please").filter(|rest| rest.starts_with(ends)).unwrap_or(words);
+    let words = words.strip_suffix("please").filter(|rest| rest.ends_with(ends)).unwrap_or(words);
+    words.trim_matches(ends).to_owned()
 }

@@ -510,6 +510,26 @@ fn an_agent_brings_nothing_back_that_a_person_forgot() {
 }
 
 #[test]
+fn forgotten_words_stay_out_however_they_are_quoted_capitalised_or_asked_for() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let tell = |session: &str, fact: &str| {
+        let output = Some(format!("Note: {fact}"));
+        kit.commit(CommitRequest { output, ..turn(session, "q", &cwd, Vec::new()) }).facts.added
+    };
+    assert_eq!(tell("one", "Run the script `zenobia.sh` before every release"), 1);
+    forget(&kit, "zenobia.sh");
+    let again = [
+        "Please run the script zenobia.sh before every release.",
+        "run the script \"Zenobia.sh\" before every release, please!",
+    ];
+    for (n, fact) in again.into_iter().enumerate() {
+        assert_eq!(tell(&format!("again{n}"), fact), 0, "{fact}");
+    }
+    assert_eq!(tell("other", "Run the script `zenobia.sh` after every release"), 1, "another word");
+}
+
+#[test]
 fn what_was_forgotten_of_a_project_stays_out_in_the_one_it_became_part_of() {
     let kit = Kit::new();
     let (old, new) = (kit.project("old"), kit.project("new"));
