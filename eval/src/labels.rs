@@ -23,6 +23,8 @@ pub(crate) struct Labelled {
     pub(crate) language: String,
     pub(crate) notes: Vec<Note>,
     pub(crate) negatives: Vec<Negative>,
+    #[serde(default)]
+    pub(crate) questions: Vec<Asked>,
     #[serde(skip, default = "tuned")]
     pub(crate) part: Part,
 }
@@ -34,6 +36,14 @@ pub(crate) struct Note {
     pub(crate) text: String,
     /// Physical lines of the file, from 1, that prove it.
     pub(crate) evidence: Vec<usize>,
+}
+
+/// A question that a later session may ask.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) q: String,
+    /// The note that answers it, if the session answers it.
+    pub(crate) note: Option<usize>,
 }
 
 /// A sentence that looks like a memory and is none.

@@ -5,7 +5,7 @@
 //! `--show` is silent about them.
 //!
 //! `cargo run -p doze-eval -- recall FILE` asks a store of its own the questions of LongMemEval-oracle, the development
-//! half unless `--all` is said. It may not touch anybody's home or socket.
+//! half unless `--all` is said; `recall coding` those that the readers of the sessions wrote down. It may not touch anybody's home or socket.
 
 mod labels;
 mod recall;
@@ -25,10 +25,11 @@ fn main() -> ExitCode {
     let made = match args.as_slice() {
         ["extraction"] => extraction(false),
         ["extraction", "--show"] => extraction(true),
-        ["recall", file] => recall::table(Path::new(file), Some(&dev)),
-        ["recall", file, "--all"] => recall::table(Path::new(file), None),
+        ["recall", "coding"] => recall::coding(&root()),
+        ["recall", file] => recall::conversations(Path::new(file), Some(&dev)),
+        ["recall", file, "--all"] => recall::conversations(Path::new(file), None),
         _ => {
-            eprintln!("usage: doze-eval extraction [--show] | recall FILE [--all]");
+            eprintln!("usage: doze-eval extraction [--show] | recall coding | recall FILE [--all]");
             return ExitCode::from(64);
         }
     };

@@ -5,13 +5,12 @@ mod bm25;
 mod data;
 mod score;
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use doze_core::model::{AgentRef, Event, EventKind, Origin, OwnerId, SessionEnd};
+use doze_core::model::{AgentRef, Event, Origin, OwnerId, SessionEnd};
 use doze_engine::{
     CommitRequest, EmbedderChoice, Engine, Environment, Options, Reader, SearchRequest, SemanticState,
     Surroundings, Switches, SystemEnvironment,
@@ -19,8 +18,9 @@ use doze_engine::{
 
 use jiff::Timestamp;
 
+use crate::labels::Part;
 use bm25::Bm25;
-use data::{Pool, Turn, name_of_turn};
+use data::{Pool, name_of_turn, text_of};
 use score::{NAMES, Score, interval, mean};
 
 /// Hits that are looked at; sessions are ranked by their best turn.
@@ -29,14 +29,24 @@ const HITS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// The table for the questions of a file; with `dev` for those of the development half.
-pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
-    let pool = data::read(file, dev)?;
+pub(crate) fn conversations(file: &Path, dev: Option<&Path>) -> Result<String, String> {
+    table(&data::conversations(file, dev)?)
+}
+
+/// The tables for the questions to the coding sessions, tuned and blind apart.
+pub(crate) fn coding(root: &Path) -> Result<String, String> {
+    let tuned = table(&data::coding(root, Part::Tuned)?)?;
+    let blind = table(&data::coding(root, Part::Blind)?)?;
+    Ok(format!("Tuned sessions: {tuned}\nBlind sessions: {blind}"))
+}
+
+fn table(pool: &Pool) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let ours = Ours::new(folder.path(), &pool)?;
-    let turns = Bm25::of(pool.sessions.iter().flat_map(|(session, turns)| {
-        turns.iter().enumerate().map(|(at, turn)| (name_of_turn(session, at), turn.content.clone()))
+    let ours = Ours::new(folder.path(), pool)?;
+    let turns = Bm25::of(pool.sessions.iter().flat_map(|(session, events)| {
+        events.iter().enumerate().map(|(at, event)| (name_of_turn(session, at), text_of(event)))
     }));
-    let sessions = Bm25::of(pool.sessions.iter().map(|(session, turns)| (session.clone(), asked(turns))));
+    let sessions = Bm25::of(pool.sessions.iter().map(|(session, events)| (session.clone(), asked(events))));
     let mut scores: [[Vec<Score>; 2]; 2] = Default::default();
     let (mut took, mut by_meaning) = (Vec::new(), 0);
     for question in &pool.questions {
@@ -44,11 +54,13 @@ pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
         let (found, semantic) = ours.turns(&question.text)?;
         took.push(begun.elapsed());
         by_meaning += usize::from(semantic == SemanticState::On);
-        scores[0][0].push(Score::of(&sessions_of(&found), &question.sessions));
-        scores[0][1].push(Score::of(&sessions.search(&question.text, HITS), &question.sessions));
+        let by_words = pool.distinct(sessions.search(&question.text, HITS));
+        scores[0][0].push(Score::of(&pool.distinct(sessions_of(&found)), &question.sessions));
+        scores[0][1].push(Score::of(&by_words, &question.sessions));
         if !question.turns.is_empty() {
-            scores[1][0].push(Score::of(&found, &question.turns));
-            scores[1][1].push(Score::of(&turns.search(&question.text, HITS), &question.turns));
+            let by_words = pool.distinct(turns.search(&question.text, HITS));
+            scores[1][0].push(Score::of(&pool.distinct(found), &question.turns));
+            scores[1][1].push(Score::of(&by_words, &question.turns));
         }
     }
     let prompts = ours.engine.status(&ours.owner).map_err(|error| error.message)?.index.turns;
@@ -78,19 +90,14 @@ pub(crate) fn table(file: &Path, dev: Option<&Path>) -> Result<String, String> {
 }
 
 /// The text of a session at its level: what the user said.
-fn asked(turns: &[Turn]) -> String {
-    let said = turns.iter().filter(|turn| turn.role == "user");
-    said.map(|turn| turn.content.as_str()).collect::<Vec<_>>().join("\n")
+fn asked(events: &[Event]) -> String {
+    let said = events.iter().filter(|event| event.origin == Origin::Person);
+    said.map(|event| event.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// The sessions of turns, each once, where its best turn stands.
+/// The sessions of turns, each where its best turn stands.
 fn sessions_of(turns: &[String]) -> Vec<String> {
-    let mut seen = HashSet::new();
-    turns
-        .iter()
-        .filter_map(|turn| turn.rsplit_once('#').map(|(session, _)| session.to_owned()))
-        .filter(|session| seen.insert(session.clone()))
-        .collect()
+    turns.iter().filter_map(|turn| turn.rsplit_once('#').map(|(session, _)| session.to_owned())).collect()
 }
 
 /// The machine's clock, and a machine at rest, however busy this makes it.
@@ -130,9 +137,9 @@ impl Ours {
         let cwd = folder.join("project");
         std::fs::create_dir(&cwd).map_err(|error| error.to_string())?;
         let ours = Self { engine, owner: OwnerId::new("local:1"), cwd: cwd.to_string_lossy().into_owned() };
-        for (session, turns) in &pool.sessions {
+        for (session, events) in &pool.sessions {
             ours.engine
-                .commit(&ours.owner, ours.commit(session, turns))
+                .commit(&ours.owner, ours.commit(session, events))
                 .map_err(|error| format!("{session}: {}", error.message))?;
         }
         let begun = Instant::now();
@@ -152,14 +159,7 @@ impl Ours {
         Ok(is_through && index.turns > 0 && index.pages_waiting == 0)
     }
 
-    fn commit(&self, session: &str, turns: &[Turn]) -> CommitRequest {
-        let events = turns.iter().enumerate().map(|(at, turn)| {
-            let (kind, origin) = match turn.role.as_str() {
-                "user" => (EventKind::Prompt, Origin::Person),
-                _ => (EventKind::Answer, Origin::Agent),
-            };
-            Event::new(name_of_turn(session, at), kind, origin, turn.content.as_str())
-        });
+    fn commit(&self, session: &str, events: &[Event]) -> CommitRequest {
         CommitRequest {
             session: session.to_owned(),
             commit_id: None,
@@ -176,12 +176,12 @@ impl Ours {
             tokens: None,
             task: None,
             team: None,
-            events: events.collect(),
+            events: events.to_vec(),
             transcript: None,
         }
     }
 
-    /// The turns that are found for a question, best first, each once, and how far meaning took part.
+    /// The turns that are found for a question, best first, and how far meaning took part.
     fn turns(&self, question: &str) -> Result<(Vec<String>, SemanticState), String> {
         let request = SearchRequest {
             reader: Reader { cwd: Some(self.cwd.clone()), ..Reader::default() },
@@ -191,12 +191,11 @@ impl Ours {
             ..SearchRequest::default()
         };
         let answer = self.engine.search(&self.owner, &request).map_err(|error| error.message)?;
-        let mut seen = HashSet::new();
         let turns = answer.hits.into_iter().flat_map(|hit| {
             let session = hit.memory.source.session.unwrap_or_default();
             let events = hit.memory.source.events.into_iter();
             events.filter_map(move |event| Some(format!("{session}#{}", event.rsplit_once('#')?.1)))
         });
-        Ok((turns.filter(|turn| seen.insert(turn.clone())).collect(), answer.semantic))
+        Ok((turns.collect(), answer.semantic))
     }
 }

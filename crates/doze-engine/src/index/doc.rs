@@ -58,9 +58,11 @@ pub(super) fn of_memory(memory: &Memory) -> Doc {
     }
 }
 
-/// The document of a summary, once there is one.
+/// The document of a summary, once there is one. It counts as what was said does: a title would weigh more than the turns
+/// that it sums up.
 pub(super) fn of_summary(session: &Session) -> Option<Doc> {
     let (title, body) = summary_text(session)?;
+    let (title, body) = (String::new(), format!("{title}\n{body}"));
     let id = summary_doc_id(&session.key);
     Some(of_history(session, id, DocKind::Summary, title, body, session.last_event_at.as_millisecond()))
 }

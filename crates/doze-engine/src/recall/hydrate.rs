@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use doze_core::model::{
-    Event, EventKind, Face, Kind, Memory, MemoryId, OwnerId, Scope, Session, Source, Status, Verification,
+    Event, EventKind, Face, Kind, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source, Status,
+    Verification,
 };
 use doze_search::DocRef;
 use doze_store::{SessionFilter, Snapshot};
@@ -15,17 +16,29 @@ use crate::index::doc::{event_text, history_scope, summary_text};
 /// Sessions and events of each looked through for a window of history.
 const WINDOW_SESSIONS: usize = 50;
 
-/// The memory of a document, or a memory-shaped view of an event or a summary; `None` when it is gone.
-pub(super) fn record(snapshot: &Snapshot, owner: &OwnerId, doc: &str) -> Result<Option<Memory>, EngineError> {
+/// What a document stands for.
+pub(super) struct Record {
+    /// The memory, or a memory-shaped view of an event or a summary.
+    pub(super) memory: Memory,
+    /// An event that is not the person's word.
+    pub(super) is_reply: bool,
+}
+
+/// The record of a document; `None` when it is gone.
+pub(super) fn record(snapshot: &Snapshot, owner: &OwnerId, doc: &str) -> Result<Option<Record>, EngineError> {
+    let written = |memory| Record { memory, is_reply: false };
     match DocRef::parse(doc) {
-        Some(DocRef::Memory(id)) => Ok(snapshot.memory(owner, &MemoryId::new(id))?),
+        Some(DocRef::Memory(id)) => Ok(snapshot.memory(owner, &MemoryId::new(id))?.map(written)),
         Some(DocRef::Summary(key)) => {
-            Ok(snapshot.session(owner, &key)?.and_then(|session| summary_view(&session)))
+            Ok(snapshot.session(owner, &key)?.and_then(|session| summary_view(&session)).map(written))
         }
         Some(DocRef::Event(key, ordinal)) => {
             let Some(session) = snapshot.session(owner, &key)? else { return Ok(None) };
             let events = snapshot.events(owner, &key, ordinal..ordinal + 1)?;
-            Ok(events.into_iter().next().map(|(ordinal, event)| event_view(&session, ordinal, &event)))
+            Ok(events.into_iter().next().map(|(ordinal, event)| Record {
+                memory: event_view(&session, ordinal, &event),
+                is_reply: event.origin != Origin::Person,
+            }))
         }
         None => Ok(None),
     }

@@ -1,11 +1,11 @@
 //! Hybrid search: words and meaning, the caller's spaces only, ranked by a profile.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use doze_core::model::{Kind, Memory, MemoryId, OwnerId, Scope, Status};
-use doze_core::rank::{Candidate, Explain, Found, LIST_LIMIT, Profile, rank, text_key};
+use doze_core::rank::{Candidate, Explain, Found, LIST_LIMIT, Profile, UNLISTED, rank, text_key};
 use doze_store::Snapshot;
 use jiff::Timestamp;
 
@@ -22,6 +22,8 @@ pub(crate) const MAX_HITS: usize = 100;
 const OWN_WRITES: Duration = Duration::from_millis(200);
 /// How long a query may wait for its vector (S1.24).
 const QUERY_VECTOR: Duration = Duration::from_millis(500);
+/// How much of each list is looked at where history is searched too: turns and summaries stand there beside memories.
+const HISTORY_LIST: usize = 100;
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 240;
 
@@ -144,7 +146,7 @@ impl Engine {
             since: request.since,
             until: request.until,
             profile,
-            limit: LIST_LIMIT as usize,
+            limit: if request.history { HISTORY_LIST } else { LIST_LIMIT as usize },
             see: snapshot.seq()?,
             see_within: OWN_WRITES,
             vector_within: QUERY_VECTOR,
@@ -181,18 +183,20 @@ impl Engine {
             found.entry(id).or_default().1 = Some(Found { rank, score: f64::from(*score) });
         }
         for (id, score) in &lookup.near {
-            // Behind every place of the list.
-            let near = Found { rank: LIST_LIMIT + 1, score: f64::from(*score) };
+            let near = Found { rank: UNLISTED, score: f64::from(*score) };
             found.entry(id).or_default().1.get_or_insert(near);
         }
         let mut records: HashMap<MemoryId, Memory> = HashMap::new();
-        let (mut memories, mut places) = (Vec::new(), HashMap::new());
+        let (mut memories, mut places, mut replies) = (Vec::new(), HashMap::new(), HashSet::new());
         for (doc, place) in found {
-            if let Some(memory) =
-                hydrate::record(snapshot, owner, doc)?.filter(|m| wanted(m, scopes, request))
-            {
-                places.insert(memory.id.clone(), place);
-                memories.push(memory);
+            let found = hydrate::record(snapshot, owner, doc)?;
+            if let Some(found) = found.filter(|found| wanted(&found.memory, scopes, request)) {
+                let id = &found.memory.id;
+                places.insert(id.clone(), place);
+                if found.is_reply {
+                    replies.insert(id.clone());
+                }
+                memories.push(found.memory);
             }
         }
         let gone = top.map(|top| files_gone(&memories, Path::new(top))).unwrap_or_default();
@@ -209,6 +213,7 @@ impl Engine {
                 last_confirmed_at: memory.last_confirmed_at,
                 source_run: memory.source.session.clone(),
                 files_gone: gone.contains(&memory.id),
+                is_reply: replies.contains(&memory.id),
                 text_key: text_key(&memory.title, &memory.body),
             });
             records.insert(memory.id.clone(), memory);

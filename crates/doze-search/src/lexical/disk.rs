@@ -12,8 +12,8 @@ use super::IndexError;
 use super::schema::{Fields, TOKENIZER, schema};
 use crate::text::analyzer;
 
-/// Changes whenever schema or tokenizer change what the files mean; other numbers are built anew.
-const FORMAT: u32 = 2;
+/// Changes whenever schema, tokenizer or what is put in change what the files mean; other numbers are built anew.
+const FORMAT: u32 = 3;
 /// Every checksum of an index up to this size is verified when it is opened; larger ones would delay the start.
 const VERIFIED_BYTES: u64 = 256 << 20;
 /// What the one indexing thread may hold before it writes a segment.

@@ -402,7 +402,7 @@ fn deleted_files_foreign_versions_and_files_in_the_way_begin_anew() {
         &|dir| fs::remove_file(dir.join("meta.json")).unwrap(),
         &|dir| {
             let meta = fs::read_to_string(dir.join("meta.json")).unwrap();
-            fs::write(dir.join("meta.json"), meta.replace("doze 2 3", "doze 999 3")).unwrap();
+            fs::write(dir.join("meta.json"), meta.replace("doze 3 3", "doze 999 3")).unwrap();
         },
         &|dir| {
             let meta = fs::read_to_string(dir.join("meta.json")).unwrap();

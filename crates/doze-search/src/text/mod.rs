@@ -28,10 +28,12 @@ pub fn terms(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut analyzer = analyzer();
     let mut stream = analyzer.token_stream(truncated(text, MAX_QUERY_BYTES));
+    let mut before = String::new();
     while let Some(token) = stream.next() {
-        if seen.insert(token.text.clone()) {
+        if !stop::asks(&before, &token.text) && seen.insert(token.text.clone()) {
             words.push(token.text.clone());
         }
+        before.clone_from(&token.text);
     }
     if words.iter().any(|word| !stop::is_stop_word(word)) {
         words.retain(|word| !stop::is_stop_word(word));
@@ -53,6 +55,7 @@ mod tests {
     fn stop_words_leave_unless_nothing_else_is_there() {
         assert_eq!(terms("where is the parser of the config"), ["parser", "config"]);
         assert_eq!(terms("to be or not to be"), ["to", "be", "or", "not"]);
+        assert_eq!(terms("how long is a long poll"), ["long", "poll"]);
         assert_eq!(terms("  \n"), Vec::<String>::new());
     }
 

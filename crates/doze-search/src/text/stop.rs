@@ -12,6 +12,14 @@ const STOP_WORDS: &[&str] = &[
     "が", "の", "は", "を", "に", "了", "在", "是", "的",
 ];
 
+/// Words that only ask for a number behind `how`.
+const AMOUNTS: &[&str] = &["far", "long", "mani", "much", "often", "old"];
+
+/// Whether a stemmed term only asks, behind another.
+pub(super) fn asks(before: &str, term: &str) -> bool {
+    before == "how" && AMOUNTS.contains(&term)
+}
+
 /// Whether a stemmed term is too common to look for.
 pub(super) fn is_stop_word(term: &str) -> bool {
     // The list is short enough to walk; a query has at most a few dozen terms.
