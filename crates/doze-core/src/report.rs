@@ -79,7 +79,7 @@ pub(crate) fn is_report(sentence: &str, by_agent: bool) -> bool {
 static DOUBTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)^\W*(?:(?:so|and|but|hm+|ok(?:ay)?|well|also)\W+)*(?:i\s+(?:wonder|guess|doubt|thought|believed|assumed?|suppose)\b|i(?:['’]m|\s+am)\s+not\s+(?:sure|certain)\b|i\s+(?:do\s*n['’]?o?t|do\s+not)\s+(?:know|think|remember|believe)\b|i\s+think\s+you\s+(?:still\s+)?remember\b",
-        r"|(?:maybe|perhaps|possibly|probably)\b|forget\s+(?:that|about|what|it)\b|(?:do|does|did)\s+(?:we|i|you|they|it|our|my)\b|(?:is|are|was|were|should|shall)\s+(?:we|i|you|they|it|this|that|the|there|our|my)\b|(?:have|has|had)\s+(?:we|i|you|they|it)\b|(?:can|could|would|will)\s+(?:we|i|they|it|this|that|the|our)\b)"
+        r"|(?:maybe|perhaps|possibly|probably)\b|forget\s+(?:that|about|what|it)\b|i\s+(?:was|were|have\s+been)\s+(?:thinking|wondering|considering)\b|(?:do|does|did)\s+(?:we|i|you|they|it|our|my)\b|(?:is|are|was|were|should|shall)\s+(?:we|i|you|they|it|this|that|the|there|our|my)\b|(?:have|has|had)\s+(?:we|i|you|they|it)\b|(?:can|could|would|will)\s+(?:we|i|they|it|this|that|the|our)\b)"
     ))
 });
 
@@ -99,7 +99,9 @@ static HEARSAY: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)^\W*(?:(?:so|and|but|also|apparently|well)\W+)*(?:the|a|an|our|your|their|some|one)?\s*(?:[\w-]+\s+){0,2}?",
         r"(?:docs?|documentation|readme|manual|changelog|article|blog|post|tutorial|forum|vendor|customers?|clients?|reviewers?|tickets?|marketing|sales|support|stack\s*overflow|chatgpt|somebody|someone|people)",
-        r"(?:\s+(?:team|folks|page|guide))?\s+(?:also\s+|still\s+|just\s+)?(?:claim(?:s|ed)?|says?|said|ask(?:s|ed)?|wants?|wanted|suggest(?:s|ed)?|recommend(?:s|ed)?|thinks?|thought|promis(?:es|ed)|request(?:s|ed)?|complain(?:s|ed)?)\b"
+        r"(?:\s+(?:team|folks|page|guide)|\s+(?:of|in|for|from)\s+[^.,;:]{1,40}?)?\s+(?:also\s+|still\s+|just\s+)?(?:claim(?:s|ed)?|says?|said|ask(?:s|ed)?|wants?|wanted|suggest(?:s|ed)?|recommend(?:s|ed)?|thinks?|thought|promis(?:es|ed)|request(?:s|ed)?|complain(?:s|ed)?)\b|",
+        r"^\W*(?:i\s+(?:hate|dislike|love)\s+(?:it\s+)?when\s|(?:at|in)\s+my\s+(?:last|old|former|previous)\s+(?:job|company|team|project)\b)|",
+        r"(?:同事|客户|客戶|老板|文档|文件|别人)(?:们)?(?:说|說|要求|认为)|と言っていました|라고\s*(?:했|말했|합니다)"
     ))
 });
 
@@ -117,7 +119,12 @@ static NOT_MEANT: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^\W*(?:(?:and|but|so|ok(?:ay)?)\W+)*(?:(?:the|our)\s+(?:old|former|previous)\s+(?:rule|convention|policy|team|way|practice)\b|an?\s+example\s+of\b|we\s+used\s+to\s+\w+|for\s+(?:example|instance)\b|",
         r"(?:imagine|pretend|suppose|assume)\b|if\s+(?:we|i|you|the\s+\w+)\s+(?:were|had\s+been)\b|i(?:['’]m|\s+am)\s+thinking\s+(?:about|of)\b|tell\s+me\s+(?:whether|if)\b|just\s+(?:this|for)\s+(?:once|now|today)\b|(?:just\s+)?(?:this\s+once|for\s+(?:today|now))\b|in\s+this\s+(?:task|session|chat|prompt)\b|",
         r"(?:please\s+)?(?:write|add|create|draft|put)\s[^:]{0,80}?(?:\b(?:asserts?|says?|output\s+is)\b|\b(?:readme|prompt|comment|contributing|claude|agents|sentence|line|this)\b[^:]{0,30}:\s*\S)|",
-        r"(?:please\s+)?(?:translate|fix|correct|rephrase|explain|summari[sz]e)\s[^.:]{0,60}\b(?:sentence|grammar|this|to\s+\w+)\b[^.:]{0,20}:\s*\S)|",
+        r"(?:please\s+)?(?:translate|fix|correct|rephrase|explain|summari[sz]e)\s[^.:]{0,60}\b(?:sentence|grammar|this|to\s+\w+)\b[^.:]{0,20}:\s*\S|",
+        r"(?:please\s+)?(?:draft|compose|translate|summari[sz]e|rephrase|proofread|shorten|polish)\b[^:]{0,80}:\s*\S|",
+        r"(?:please\s+)?(?:write|send|post|reply|add|put)\s[^:]{0,60}\b(?:e?-?mail|message|post|blog|tweet|faq|letter|slide|announcement|linter|docs?)\b[^:]{0,30}:\s*\S|",
+        r"(?:please\s+)?(?:make|let|have)\s[^.:]{1,60}\s(?:say|read|show|print|display)\s)|",
+        r"\balmost\s+(?:decided|chose|picked|went|used)\b|\b(?:was|were|got)\s+(?:rejected|voted\s+down|turned\s+down)\b|",
+        r"翻译成|翻譯成|英訳|和訳して|訳して|번역해|",
         r"\b(?:just\s+kidding|(?:only|just)\s+joking|until\s+tomorrow)\b"
     ))
 });
@@ -134,7 +141,7 @@ pub(crate) fn is_doubt(sentence: &str) -> bool {
 pub(crate) fn asks_about_it(sentence: &str) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\b[^.]{0,60}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
+            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\b[^.]{0,60}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|not\s+sure\b|we\s+do(?:n['’]t|\s+not)\W*$|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
         )
     });
     ASKS.is_match(sentence)
@@ -153,11 +160,12 @@ pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
 }
 
 /// A person's text up to where they paste what somebody or something else wrote: what follows a line like `The customer
-/// writes:` or `Here is the output:`, and what has the head of a mail.
+/// writes:`, `Here is the output:` or `Anna's review:`, and what has the head of a mail. What they say before it on the same
+/// line stays.
 pub(crate) fn before_paste(text: &str) -> &str {
     static PASTES: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
-            r"(?im)^[^\n]{0,100}?(?:\b(?:say(?:s|ing)?|said|writes?|wrote|answer(?:s|ed)|replied|prints?|printed|told\s+(?:us|me)|found\s+(?:this|it)|get\s+this)\b[^\n:]{0,50}|",
+            r"(?im)^[^\n]{0,200}?(?:\b(?:say(?:s|ing)?|said|writes?|wrote|answer(?:s|ed)|replied|prints?|printed|told\s+(?:us|me)|found\s+(?:this|it)|get\s+this)\b[^\n:]{0,50}|",
             r"\b(?:here(?:['’]s|\s+is|\s+are)|this\s+is|look\s+at|from|in)\b[^\n:]{0,60}\b(?:readme|contributing|claude|agents|changelog|log|output|error|message|mail|ticket|slack|diff|text|file|page)(?:\.md)?\b[^\n:]{0,40}|",
             r"^slack\b[^\n:]{0,20}):[ \t]*\r?$|",
             r"^(?:subject|from|to|date|ticket|description|reporter):[ \t]+\S[^\n]*$|^<(?:file|document|attachment|pasted)\b[^\n]*$|^changelog\b[^\n]{0,20}:?[ \t]*$|^(?:review\s+this\s+diff|git\s+log)\b[^\n]{0,20}$|",
@@ -167,8 +175,37 @@ pub(crate) fn before_paste(text: &str) -> &str {
     static OWN: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"(?i)\b(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|already\s+)?(?:said|say|wrote|told)\b")
     });
+    // A document by its name, with its text below; who asks for a change of one says what it shall be.
+    static DOCUMENTS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(?im)^[^\n:]{0,60}\b(?:guide|guidelines|docs?|document|spec|prompt|reviews?|comments?|feedback|e?-?mail|ticket|template|draft|article|transcript|policy|newsletter|",
+            r"contract|sample|readme|claude|agents|contributing)(?:\.md)?(?:\s+(?:of|from|by|for|to)\s[^\n:]{1,40}|\s+(?:is|was|reads|goes))?:[ \t]*\r?\n"
+        ))
+    });
+    static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:my|these)\s+(?:\w+\s+){0,2}(?:rules?|guidelines|comments?|feedback|docs?|reviews?)\b|\b(?:update|write|add|change|edit|create|fix|extend|follow|do|keep|use|put)\b",
+        )
+    });
     let paste = PASTES.find_iter(text).find(|found| !OWN.is_match(found.as_str()));
-    paste.map_or(text, |found| &text[..found.start()])
+    let document = DOCUMENTS.find_iter(text).find(|found| !ASKED_FOR.is_match(found.as_str()));
+    let Some(found) = paste.into_iter().chain(document).min_by_key(|found| found.start()) else {
+        return text;
+    };
+    let head = found.as_str().trim_end();
+    let said_before = [". ", "! "].iter().filter_map(|end| head.rfind(end)).max().map_or(0, |at| at + 1);
+    &text[..found.start() + said_before]
+}
+
+/// A sentence without what stands in it between quotation marks, where that is more than a name.
+pub(crate) fn without_quotes(sentence: &str) -> String {
+    static QUOTES: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r#""[^"\s]+\s[^"]*\s[^"]*"|“[^”\s]+\s[^”]*\s[^”]*”|„[^“”\s]+\s[^“”]*\s[^“”]*[“”]|«[^»]*\s[^»]*»|「[^」]{4,}」|『[^』]{4,}』|"#,
+            r"(?P<before>^|[\s(:])'[^'\s]+\s[^']*\s[^']*'(?P<after>[\s.,;:!?)]|$)"
+        ))
+    });
+    QUOTES.replace_all(sentence, "$before…$after").into_owned()
 }
 
 /// `sentence` behind the words that reject what was said before: `That's wrong, the API listens on port 4000.`

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::said::Said;
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, sentences, short};
-use super::{Extracted, gate, speech};
+use super::{Extracted, gate};
 use crate::model::{Event, EventKind, Kind, Origin};
 
 /// Choices of the agent kept of one session: it explains itself often.
@@ -46,18 +47,13 @@ static ANSWER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""([^"\n]{8,400})"\s*=\s*"([^"\n]{1,400})""#).expect("a valid pattern"));
 
 /// The choices in these events.
-pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
-    let mut found = Vec::new();
+pub(super) fn find(events: &[&(u64, Event)], said: &[Said<'_>]) -> Vec<Extracted> {
+    let by_person = said.iter().filter(|said| said.is_meant() && is_choice_of_person(&said.unquoted()));
+    let mut found: Vec<Extracted> =
+        by_person.map(|said| choice(said.ordinal, said.event, said.sentence, Origin::Person)).collect();
     let mut of_agent = Vec::new();
     for (ordinal, event) in events {
-        if let Some(text) = speech::spoken(event) {
-            found.extend(
-                sentences(text, false)
-                    .into_iter()
-                    .filter(|s| is_choice_of_person(s))
-                    .map(|s| choice(*ordinal, event, s, Origin::Person)),
-            );
-        } else if event.kind == EventKind::Answer && event.origin == Origin::Agent {
+        if event.kind == EventKind::Answer && event.origin == Origin::Agent {
             of_agent.extend(
                 sentences(&event.text, true)
                     .into_iter()

@@ -19,6 +19,7 @@ mod habits;
 mod outcomes;
 mod plain;
 mod rounds;
+mod said;
 mod script;
 mod shape;
 mod shell;
@@ -79,8 +80,9 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
         events.iter().filter(|(_, event)| may_teach(event)).map(own_words).collect();
     let events: Vec<&(u64, Event)> = events.iter().collect();
     let calls = shell::calls(&events);
-    let mut found = speech::find(&events);
-    found.extend(choices::find(&events));
+    let said = said::said(&events);
+    let mut found = speech::find(&said);
+    found.extend(choices::find(&events, &said));
     found.extend(fixes::find(&calls));
     found.extend(fixes::narrow_runs(&calls));
     found.extend(habits::find(&events, &calls));
@@ -166,11 +168,23 @@ fn may_teach(event: &Event) -> bool {
 fn own_words((ordinal, event): &(u64, Event)) -> (u64, Event) {
     let mut event = event.clone();
     event.text = join_wrapped(&strip_injected(&event.text)).into_owned();
+    if let Some(saved) = saved_by_hand(&event) {
+        event.text = format!("Remember: {saved}");
+    }
     event.text = match event.kind {
         EventKind::Answer => plain::plain(&event.text),
         _ => plain::unlinked(&event.text),
     };
     (*ordinal, event)
+}
+
+/// What a person had their harness keep: a prompt that begins with `#` becomes this.
+fn saved_by_hand(event: &Event) -> Option<&str> {
+    let inner =
+        event.text.trim().strip_prefix("<user-memory-input>")?.strip_suffix("</user-memory-input>")?;
+    let is_one_line = !inner.trim().is_empty() && inner.trim().lines().count() == 1;
+    (event.kind == EventKind::Prompt && event.origin == Origin::Person && is_one_line)
+        .then(|| inner.trim().trim_start_matches('#').trim())
 }
 
 /// Whether something of this origin may become a memory of this kind: text from tools and web pages can prove an

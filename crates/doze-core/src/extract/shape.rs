@@ -59,8 +59,12 @@ static LEAD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-static NO_LONGER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)^no\s+longer\s").expect("a valid pattern"));
+/// A `no` that turns something down, and is no part of what follows: not `no need to`, `no default exports`.
+static TURNS_DOWN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^no(?:\W*[,.:;!–—-]|\s+(?:we|i|you|it|that|this|the|use|run|do|don['’]t|please|put|keep|just|always|never|not|actually|let)\b)")
+        .expect("a valid pattern")
+});
+static NO: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)^no\s").expect("a valid pattern"));
 
 static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^(?:we|i)\s+(?:(?P<not>do\s+not|don['’]t)\s+)?(?P<adverb>(?:always|never|only|strongly|usually|generally|really)\s+)?(?P<verb>use|prefer|run|keep|put|write|name|commit|want|like|target|pin|avoid|follow|deploy|test|store|require|support|publish|mock)\b\s*(?P<rest>.*)$")
@@ -70,8 +74,8 @@ static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
 /// A sentence as an order without the words around it: `no, we use pnpm here` becomes `Use pnpm here`.
 pub(super) fn imperative(sentence: &str) -> String {
     let sentence = sentence.trim();
-    // "No longer" is no "no".
-    let bare = if NO_LONGER.is_match(sentence) { sentence.into() } else { LEAD.replace(sentence, "") };
+    let keeps_no = NO.is_match(sentence) && !TURNS_DOWN.is_match(sentence);
+    let bare = if keeps_no { sentence.into() } else { LEAD.replace(sentence, "") };
     let bare = bare.trim().trim_end_matches(['.', '!', '。', '！', ' ', ',', ';', ':']);
     let order = match FIRST_PERSON.captures(bare) {
         Some(parts) => {

@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::rounds::{is_of_program, is_prompt};
-use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, sentences, short};
+use super::said::Said;
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, short};
 use super::{Extracted, cjk, gate};
-use crate::model::{Event, EventKind, Kind, Origin};
-use crate::report::{after_rejection, asks_about_it, before_paste, is_doubt, takes_back_what_was_said};
+use crate::model::{Kind, Origin};
 
 /// Characters of a sentence that tells who owns what; a longer one tells a story.
 const MAX_OWNERSHIP: usize = 160;
@@ -124,6 +123,49 @@ static BUILT_ON: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// What there shall be none of: `No default exports in our code base`.
+static NONE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)^(?:(?:and|also|please|but)\s*,?\s+)*no\s+(?P<what>[\w.-]+)(?:\s+[\w.-]+){0,3}\s+(?:in|on|for|from|under|without|outside|inside|to|before|after|except)\s+\S",
+    )
+    .expect("a valid pattern")
+});
+/// What is reported to be missing, or comforts.
+const NO_RULE: &[&str] = &[
+    "need",
+    "idea",
+    "problem",
+    "way",
+    "rush",
+    "worries",
+    "change",
+    "error",
+    "issue",
+    "luck",
+    "difference",
+    "failure",
+    "warning",
+    "match",
+    "result",
+    "response",
+    "reason",
+    "clue",
+    "output",
+    "diff",
+    "update",
+    "answer",
+    "one",
+    "longer",
+    "more",
+    "matter",
+    "doubt",
+    "sign",
+    "space",
+    "room",
+    "test",
+    "file",
+];
+
 /// What is forbidden, or wanted, in as many words.
 static RULED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -155,11 +197,18 @@ static SHALL: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-/// Everywhere, not only in this project.
+/// In all projects of the speaker, and not in all of one repository or team.
 static EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:in\s+(?:all|every|any)\s+(?:my\s+)?(?:projects?|repos?|repositories)|everywhere)\b")
+    Regex::new(r"(?i)\b(?:in|for|across)\s+(?:(?:all|every|any)(?:\s+of)?\s+(?:my\s+)?(?:projects?|repos?|repositories)|all\s+my\s+code)\b")
         .expect("a valid pattern")
 });
+
+fn is_everywhere(sentence: &str) -> bool {
+    EVERYWHERE.find(sentence).is_some_and(|found| {
+        let next = sentence[found.end()..].split_whitespace().next().unwrap_or_default();
+        !matches!(next, "of" | "in" | "under" | "inside" | "within" | "on" | "here" | "that" | "which")
+    })
+}
 
 static BECAUSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:because|since|so\s+that|otherwise|due\s+to|as\s+it|to\s+avoid)\b")
@@ -175,86 +224,39 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:run|use|with|via|through)\s+`([^`]{3,80})`").expect("a valid pattern")
 });
 
-/// The person asks in so many words to remember what follows.
-static DEMANDED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)^(?:please\s+)?(?:remember|important|keep\s+in\s+mind|for\s+the\s+record)(?:\s+(?:this|that))?(?:\s+for\s+(?:later|the\s+future|next\s+time|later\s+sessions))?\s*[:：.,]\s*(?:from\s+now\s+on\s*[:：,]\s*)?",
-    )
-    .expect("a valid pattern")
-});
-
 /// What is told outright, when it tells more than of this moment.
 fn told(sentence: &str) -> Option<(Kind, f64)> {
     let is_kept = gate::lasts(sentence) && gate::stands_alone(sentence);
     is_kept.then_some((Kind::Fact, 0.8))
 }
 
-/// What a person said in these events.
-pub(super) fn find(events: &[&(u64, Event)]) -> Vec<Extracted> {
-    let mut found = Vec::new();
-    // Where the findings of the last prompt begin.
-    let mut last = 0;
-    for (ordinal, event) in events {
-        let Some(text) = spoken(event) else { continue };
-        let sentences = sentences(before_paste(text), false);
-        let mut first = found.len();
-        let mut is_quoting = false;
-        for (at, whole) in sentences.iter().enumerate() {
-            // What stands between quotation marks over more than a sentence is somebody else's.
-            let is_quoted = is_quoting;
-            is_quoting ^= whole.matches('"').count() % 2 == 1;
-            if is_quoted {
-                continue;
-            }
-            if takes_back_what_was_said(whole) {
-                let back_to = if at == 0 { last } else { first };
-                found.truncate(back_to);
-                first = first.min(back_to);
-            }
-            let rejected = after_rejection(whole);
-            let demanded = DEMANDED.find(rejected);
-            let sentence = demanded.map_or(rejected, |demanded| &rejected[demanded.end()..]);
-            let is_questioned = sentences.get(at + 1).is_some_and(|next| asks_about_it(next));
-            let judged = judge(sentence)
-                .or_else(|| cjk::judge(sentence))
-                .or_else(|| demanded.and_then(|_| told(sentence)))
-                .filter(|_| !is_questioned && !is_doubt(sentence));
-            let Some((kind, confidence)) = judged else { continue };
-            let reason =
-                sentences.get(at + 1).filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
-            let said = if sentence.len() < whole.len() { capitalised(sentence) } else { sentence.to_owned() };
-            let body = reason.map_or_else(|| said.clone(), |reason| format!("{said} {reason}"));
-            let kind =
-                if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
-            found.push(Extracted {
-                kind,
-                title: short(&imperative(sentence), MAX_TITLE),
-                files: files(&body),
-                body: short(&body, MAX_BODY),
-                topic_key: None,
-                confidence,
-                evidence: vec![*ordinal],
-                origin: Origin::Person,
-                at: event.at,
-                everywhere: EVERYWHERE.is_match(sentence),
-            });
-        }
-        last = first;
-    }
-    found
+/// The rules, preferences and facts among what the person said.
+pub(super) fn find(said: &[Said<'_>]) -> Vec<Extracted> {
+    said.iter().filter(|said| said.is_meant()).filter_map(found).collect()
 }
 
-/// What the person said in this event: a prompt, or the words with which a tool call was refused.
-pub(super) fn spoken(event: &Event) -> Option<&str> {
-    match event.kind {
-        EventKind::Prompt if is_prompt(event) && !is_of_program(&event.text) => Some(&event.text),
-        EventKind::Tool => {
-            let output = &event.tool.as_ref().filter(|tool| tool.failed)?.output;
-            let (head, words) = output.split_once("the user said:")?;
-            (head.len() < 400 && head.contains("The user doesn't want to")).then_some(words.trim())
-        }
-        _ => None,
-    }
+fn found(said: &Said<'_>) -> Option<Extracted> {
+    let sentence = said.sentence;
+    let own = said.unquoted();
+    let (kind, confidence) = judge(&own)
+        .or_else(|| cjk::judge(&own))
+        .or_else(|| said.is_demanded.then_some(()).and_then(|()| told(sentence)))?;
+    let reason = said.next.filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
+    let told = if sentence.len() < said.whole.len() { capitalised(sentence) } else { sentence.to_owned() };
+    let body = reason.map_or_else(|| told.clone(), |reason| format!("{told} {reason}"));
+    let kind = if kind == Kind::Convention && BECAUSE.is_match(&body) { Kind::Decision } else { kind };
+    Some(Extracted {
+        kind,
+        title: short(&imperative(sentence), MAX_TITLE),
+        files: files(&body),
+        body: short(&body, MAX_BODY),
+        topic_key: None,
+        confidence,
+        evidence: vec![said.ordinal],
+        origin: Origin::Person,
+        at: said.event.at,
+        everywhere: is_everywhere(sentence),
+    })
 }
 
 /// What an English sentence amounts to, and how sure that is.
@@ -274,7 +276,11 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         (Kind::Convention, 0.75)
     } else if WANTED.is_match(sentence) {
         (Kind::Preference, 0.75)
-    } else if CUSTOM.is_match(sentence) || RULED.is_match(sentence) || is_changed(sentence) {
+    } else if CUSTOM.is_match(sentence)
+        || RULED.is_match(sentence)
+        || is_changed(sentence)
+        || forbids_a_thing(sentence)
+    {
         (Kind::Convention, 0.7)
     } else if BUILT_ON.is_match(sentence) {
         (Kind::Fact, 0.66)
@@ -288,7 +294,7 @@ fn judge(sentence: &str) -> Option<(Kind, f64)> {
         return None;
     };
     let kind = match kind {
-        Kind::Convention if EVERYWHERE.is_match(sentence) => Kind::Preference,
+        Kind::Convention if is_everywhere(sentence) => Kind::Preference,
         Kind::Convention if COMMAND.is_match(sentence) => Kind::Command,
         kind => kind,
     };
@@ -339,6 +345,13 @@ fn is_changed(sentence: &str) -> bool {
         .expect("a valid pattern")
     });
     CHANGED.is_match(sentence) && TIME.is_match(sentence)
+}
+
+fn forbids_a_thing(sentence: &str) -> bool {
+    NONE.captures(sentence).is_some_and(|found| {
+        let what = found["what"].to_lowercase();
+        !NO_RULE.contains(&what.as_str()) && !NO_RULE.contains(&what.trim_end_matches('s'))
+    })
 }
 
 fn is_contrast(sentence: &str) -> bool {

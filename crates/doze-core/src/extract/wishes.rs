@@ -10,6 +10,7 @@ use super::rounds::{Round, is_of_program, is_prompt, rounds};
 use super::shape::{MAX_BODY, capitalised, imperative, sentences};
 use super::{Extracted, cjk, gate, plain, signs};
 use crate::model::{Event, Kind, Origin};
+use crate::report::before_paste;
 use crate::text;
 
 /// Sentences of the agent's account that are quoted.
@@ -232,7 +233,7 @@ struct Wish {
 
 /// The suggestion in a prompt, when it can stand for itself; a short prompt stands for itself as a whole.
 fn wished(prompt: &str) -> Option<Wish> {
-    let sentences = sentences(prompt, false);
+    let sentences = sentences(before_paste(prompt), false);
     if let Some(order) = sentences.iter().find_map(|sentence| suggested(sentence)) {
         let body = format!("{}.", capitalised(order));
         let title = order.to_owned();
@@ -425,7 +426,7 @@ fn complaints(events: &[&(u64, Event)]) -> Vec<Extracted> {
     let prompts = events.iter().filter(|(_, event)| is_prompt(event) && !is_of_program(&event.text));
     prompts
         .flat_map(|(ordinal, event)| {
-            sentences(&event.text, false).into_iter().filter_map(move |sentence| {
+            sentences(before_paste(&event.text), false).into_iter().filter_map(move |sentence| {
                 let what =
                     COMPLAINT.captures(sentence)?.name("what")?.as_str().trim_end_matches(['.', ',', ' ']);
                 let is_kept =
