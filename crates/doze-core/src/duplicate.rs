@@ -1,6 +1,7 @@
 //! When two memories say the same, and when one replaces the other (S0.27–S0.28, `R5`).
 
 mod change;
+mod ended;
 mod wording;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use regex::Regex;
 pub use crate::text::jaccard;
 use crate::text::{is_unspaced, normalise_words, one_line, regex};
 use change::{Stance, claim};
+pub use ended::{Ended, Touch};
 use wording::{Difference, Wording};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).

@@ -151,8 +151,8 @@ pub(crate) fn asks_about_it(sentence: &str) -> bool {
 pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
     static BACK: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
-            r"(?i)^\W*(?:(?:no|oh|oops|ok(?:ay)?|sorry|wait|actually|hm+|but)\W+)*(?:never\s*mind|no\s+wait\b|scratch\s+that\b|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+said\b.*|(?:the|my)\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
-            r"wrong\s+(?:project|window|chat|terminal|repo)|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
+            r"(?i)^\W*(?:(?:no|nah|nope|oh|ah|oops|ups|argh|ok(?:ay)?|sorry|wait|hold\s+on|actually|hm+|but|please)\W+)*(?:never\s*mind|no\s+wait\b|scratch\s+that\b|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+(?:just\s+)?said(?:\s+(?:before|earlier|above|just\s+now))?|(?:the|my)\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
+            r"wrong\s+(?:project|window|chat|terminal|repo|tab|session|thread)\b|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
             r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies|cancel\s+that\b|disregard\s+what\s+i\s+(?:just\s+)?said|on\s+second\s+thought\b|my\s+mistake\b|that\s+was\s+about\s+(?:another|a\s+different|the\s+other)\b)|^(?:刚才说错了|今のは忘れて|算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
         ))
     });

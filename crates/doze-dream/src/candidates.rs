@@ -1,6 +1,6 @@
 //! What one session offers to be remembered.
 
-use doze_core::extract::{Extracted, extract};
+use doze_core::extract::{self, Extracted, extract};
 use doze_core::injected::strip_known_lines;
 use doze_core::model::{Event, Kind, Origin, Scope, Session};
 use jiff::Timestamp;
@@ -81,6 +81,12 @@ pub fn candidates(
         .take(context.caps.max_entries_per_session)
         .map(|found| candidate(session, found))
         .collect()
+}
+
+/// What a session's person said that ends or changes what was known before; see [`doze_core::duplicate::Ended`].
+pub fn ended(session: &Session, events: &[(u64, Event)], context: &ExtractContext<'_>) -> Vec<Candidate> {
+    let digest = digest(&own(events, context.was_shown), context.caps.max_digest_tokens);
+    extract::ended(&digest).into_iter().map(|found| candidate(session, found)).collect()
 }
 
 /// The events without calls of doze's own tools, and without the lines that doze put there: what an extractor may read

@@ -18,7 +18,7 @@ mod testing;
 mod undo;
 mod vouched;
 
-pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, own};
+pub use candidates::{Candidate, ExtractContext, Voice, WasShown, candidates, ended, own};
 pub use choose::{Choice, ChoiceOutcome, MAX_FAILURES, SessionState, choose, retry_after};
 pub use cron::{Cron, CronError};
 pub use digest::{digest, told};

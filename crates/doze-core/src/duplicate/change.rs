@@ -74,6 +74,11 @@ pub(super) fn claim(text: &str) -> &str {
     REASON.find(text).filter(|found| found.start() > 0).map_or(text, |found| &text[..found.start()])
 }
 
+/// Whether a text forbids.
+pub(super) fn forbids(text: &str) -> bool {
+    FORBIDS.is_match(text)
+}
+
 /// How a sentence puts what it says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stance {

@@ -149,7 +149,7 @@ fn is_swapped(a: &[String], b: &[String]) -> bool {
 }
 
 /// The words of a text as they stand, in lower case.
-fn words_of(text: &str) -> Vec<String> {
+pub(super) fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut take = |word: &mut String| {
@@ -349,7 +349,7 @@ fn are_apart(groups: &[&[&str]], a: &str, b: &str) -> bool {
 }
 
 /// Hiragana are particles and endings; numbers and versions are compared elsewhere, without their `v`.
-fn is_function_word(word: &str) -> bool {
+pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION.contains(word) || word.bytes().any(|b| b.is_ascii_digit()) || is_hiragana(word)
 }
 

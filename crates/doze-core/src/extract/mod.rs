@@ -33,6 +33,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
+use crate::duplicate::Ended;
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
 use crate::text::{join_wrapped, one_line, sentences};
@@ -101,6 +102,17 @@ pub fn extract(events: &[(u64, Event)]) -> Vec<Extracted> {
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.evidence.cmp(&b.evidence)));
     found.truncate(MAX_EXTRACTED);
     found
+}
+
+/// What ends or changes something that was said before, in the person's words; see [`Ended`].
+pub fn ended(events: &[(u64, Event)]) -> Vec<Extracted> {
+    let events: Vec<(u64, Event)> =
+        events.iter().filter(|(_, event)| may_teach(event)).map(own_words).collect();
+    let events: Vec<&(u64, Event)> = events.iter().collect();
+    let ends = |said: &said::Said<'_>| {
+        Ended::of(&said.unquoted()).is_some_and(|ended| said.is_meant() || ended.is_withdrawal())
+    };
+    said::said(&events).iter().filter(|said| ends(said)).take(MAX_EXTRACTED).map(said::Said::told).collect()
 }
 
 /// The scripts that the agent gave to a shell and that certainly did what they should.

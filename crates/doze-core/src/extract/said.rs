@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::Extracted;
 use super::rounds::{is_of_program, is_prompt};
-use super::shape::sentences;
-use crate::model::{Event, EventKind};
+use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, sentences, short};
+use crate::model::{Event, EventKind, Kind, Origin};
 use crate::report::{
     after_rejection, asks_about_it, before_paste, is_doubt, takes_back_what_was_said, without_quotes,
 };
@@ -77,6 +78,23 @@ impl Said<'_> {
     /// Whether they state it, rather than asking, doubting or reporting it.
     pub(super) fn is_meant(&self) -> bool {
         !self.next.is_some_and(asks_about_it) && !is_doubt(self.sentence)
+    }
+
+    /// The sentence as a memory.
+    pub(super) fn told(&self) -> Extracted {
+        let body = capitalised(self.sentence.trim());
+        Extracted {
+            kind: Kind::Convention,
+            title: short(body.trim_end_matches(['.', '!', '。']), MAX_TITLE),
+            files: files(&body),
+            body: short(&body, MAX_BODY),
+            topic_key: None,
+            confidence: 0.75,
+            evidence: vec![self.ordinal],
+            origin: Origin::Person,
+            at: self.event.at,
+            everywhere: false,
+        }
     }
 
     /// The sentence without what it quotes: a rule between quotation marks is nobody's here.

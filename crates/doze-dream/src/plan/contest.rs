@@ -9,7 +9,8 @@ use doze_core::{promote, text};
 use super::CandidateOf;
 use super::board::{Board, Texts};
 use super::settle::{
-    TAKEN_BACK, because, is_heard_of, is_older, is_shown, joined, leave, may_spend, memory_of, refusal, short,
+    TAKEN_BACK, because, is_heard_of, is_older, is_shown, joined, leave, may_spend, memory_of, refusal,
+    short, supersede_twins,
 };
 
 /// Sessions behind a memory from which on one agent's word does not turn it round.
@@ -44,8 +45,10 @@ pub(super) fn keep_apart(board: &mut Board<'_>, at: usize, finding: &CandidateOf
     memory.tags.push(CONTRADICTS.to_owned());
     // The id alone: its words would outlive it.
     memory.contexts = vec![Context { origin: Some(known.id.as_str().to_owned()), ..Context::default() }];
-    let waits = if by_person {
+    let waits = if known.is_protected() {
         "a person vouches for; it waits for doze review".to_owned()
+    } else if by_person {
+        "may hold no more; it waits for doze review".to_owned()
     } else {
         let sessions = text::count(known.evidence_count.into(), "session");
         format!("{sessions} say; it waits for one more to say it, or for doze review")
@@ -88,8 +91,9 @@ pub(super) fn decide(board: &mut Board<'_>, at: usize, apart: usize, finding: &C
     let replaced = format!("replaced by \"{}\"", short(&new));
     old.status = Status::Superseded;
     old.superseded_by = Some(new.id.clone());
-    board.change(at, DreamOp::Supersede, old, replaced, candidate.evidence.clone());
-    board.change(apart, DreamOp::Supersede, new, told, candidate.evidence.clone());
+    board.change(at, DreamOp::Supersede, old.clone(), replaced, candidate.evidence.clone());
+    board.change(apart, DreamOp::Supersede, new.clone(), told, candidate.evidence.clone());
+    supersede_twins(board, &old, &new, finding);
 }
 
 /// Another session says what is kept apart at `apart`, and what it contradicted is no longer in force.

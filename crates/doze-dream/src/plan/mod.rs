@@ -2,6 +2,7 @@
 
 mod board;
 mod contest;
+mod ended;
 mod pattern;
 mod settle;
 mod taken;
@@ -64,6 +65,8 @@ pub struct PlanInput<'a> {
     pub existing: &'a [Memory],
     /// What the sessions of the sweep offer.
     pub candidates: &'a [CandidateOf],
+    /// What was said in these sessions to end or change something.
+    pub ended: &'a [CandidateOf],
     /// What ran in these sessions.
     pub ran: &'a [Ran],
     /// The sum of [`Plan::spent`] over the sweeps of the same day: they share one cap, so that many of them may not
@@ -104,13 +107,16 @@ pub struct Plan {
 /// plan is empty.
 pub fn plan(input: &PlanInput<'_>, new_id: &mut dyn FnMut() -> MemoryId) -> Plan {
     let mut board = Board::new(input, new_id);
-    let findings = in_order(input.candidates);
+    let (findings, ended) = (in_order(input.candidates), in_order(input.ended));
     // A change can settle what was left alone before it. Every pass that changes something uses up a finding's evidence
     // or a record's status, so the passes come to an end; the bound only guards against a mistake in that reasoning.
-    for _ in 0..=findings.len() + input.existing.len() {
+    for _ in 0..=findings.len() + ended.len() + input.existing.len() {
         let before = board.begin_pass();
         for finding in &findings {
             settle::settle(&mut board, finding, &findings);
+        }
+        for said in &ended {
+            ended::settle(&mut board, said);
         }
         tidy::refute(&mut board, input.ran);
         tidy::merge(&mut board);

@@ -280,13 +280,16 @@ fn replace_text(board: &mut Board<'_>, at: usize, finding: &CandidateOf, relatio
     let op = if relation == Relation::Update { DreamOp::Supersede } else { DreamOp::Merge };
     let was = format!("was \"{}\"; {}", short(&before), because(finding));
     board.vetoes.renew(&after.id);
-    board.change(at, op, after, was, candidate.evidence.clone());
+    board.change(at, op, after.clone(), was, candidate.evidence.clone());
     board.add(
         DreamOp::Supersede,
         history,
         "the former text is kept as history".to_owned(),
         candidate.evidence.clone(),
     );
+    if relation == Relation::Update {
+        supersede_twins(board, &before, &after, finding);
+    }
 }
 
 /// A finding that says something newer about the same thing.
@@ -303,8 +306,32 @@ fn supersede(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
     old.status = Status::Superseded;
     old.superseded_by = Some(new.id.clone());
     let replaced = format!("replaced by \"{}\"", short(&new));
-    board.change(at, DreamOp::Supersede, old, replaced, candidate.evidence.clone());
-    board.add(DreamOp::Add, new, because, candidate.evidence.clone());
+    board.change(at, DreamOp::Supersede, old.clone(), replaced, candidate.evidence.clone());
+    board.add(DreamOp::Add, new.clone(), because, candidate.evidence.clone());
+    supersede_twins(board, &old, &new, finding);
+}
+
+/// What agents of the project keep for themselves of a text that was replaced makes way as well.
+pub(super) fn supersede_twins(board: &mut Board<'_>, old: &Memory, new: &Memory, finding: &CandidateOf) {
+    let Some(project) = old.scope.project() else { return };
+    let (replaced, texts) = (Texts::of(&old.title, &old.body), Texts::of(&new.title, &new.body));
+    for at in 0..board.entries.len() {
+        let twin = board.entries[at].memory.clone();
+        let is_private = matches!(twin.scope, Scope::Agent { .. }) && twin.scope != old.scope;
+        let says_so = is_private
+            && twin.status == Status::Active
+            && twin.scope.project() == Some(project)
+            && (board.relation(at, &replaced) == Relation::Duplicate
+                || board.relation(at, &texts) == Relation::Update);
+        if !says_so || refusal(board, at, finding).is_some() || !may_spend(board, &twin, finding) {
+            continue;
+        }
+        let mut twin = twin;
+        twin.status = Status::Superseded;
+        twin.superseded_by = Some(new.id.clone());
+        let told = format!("replaced by \"{}\"", short(new));
+        board.change(at, DreamOp::Supersede, twin, told, finding.candidate.evidence.clone());
+    }
 }
 
 /// Why a finding may not replace the memory at a place: a person vouches for that, or it is newer, or it is a rule and the

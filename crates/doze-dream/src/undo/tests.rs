@@ -204,6 +204,7 @@ fn dreamt(world: &mut World, findings: &[crate::CandidateOf], prefix: &str) -> D
     let input = PlanInput {
         existing: &existing,
         candidates: findings,
+        ended: &[],
         ran: &[],
         spent: &[],
         taken_back: &[],

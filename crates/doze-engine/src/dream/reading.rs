@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use doze_core::extract::programs_that_ran;
 use doze_core::model::{Event, OwnerId, Scope, Session};
 use doze_dream::{
-    Candidate, CandidateOf, Caps, Choice, ExtractContext, Ran, candidates, digest, own, proposed, told,
+    Candidate, CandidateOf, Caps, Choice, ExtractContext, Ran, candidates, digest, ended, own, proposed, told,
 };
 use doze_extract::Extractor;
 use doze_store::{ChangeSet, Family, Snapshot, Subject};
@@ -63,6 +63,7 @@ struct Found {
     upto: u64,
     rounds: u64,
     candidates: Vec<Candidate>,
+    ended: Vec<Candidate>,
     /// The programs that ran.
     ran: BTreeSet<String>,
     is_unreadable: bool,
@@ -143,9 +144,10 @@ impl Engine {
     ) -> Found {
         let was_shown = |hash, voice| self.was_shown(snapshot, owner, session.project.as_ref(), hash, voice);
         let caps = Caps::default();
-        let candidates = candidates(session, events, &ExtractContext { was_shown: &was_shown, caps: &caps });
+        let context = ExtractContext { was_shown: &was_shown, caps: &caps };
+        let (candidates, ended) = (candidates(session, events, &context), ended(session, events, &context));
         let (upto, rounds, ran) = (session.event_count, session.rounds, programs_that_ran(events));
-        Found { upto, rounds, candidates, ran, is_unreadable: false }
+        Found { upto, rounds, candidates, ended, ran, is_unreadable: false }
     }
 
     fn found_by_asking(
@@ -163,6 +165,7 @@ impl Engine {
             upto: session.event_count,
             rounds: session.rounds,
             candidates: Vec::new(),
+            ended: ended(session, events, &ExtractContext { was_shown: &was_shown, caps: &caps }),
             ran: programs_that_ran(events),
             is_unreadable: false,
         };
@@ -196,17 +199,22 @@ impl Engine {
         from: u64,
         found: &Found,
     ) -> Result<Yielded, EngineError> {
-        let mut kept: Vec<Kept> = Vec::new();
-        for candidate in &found.candidates {
-            if !self.is_forgotten_candidate(snapshot, owner, candidate)? {
-                kept.push(candidate.into());
+        let unforgotten = |candidates: &[Candidate]| -> Result<Vec<Kept>, EngineError> {
+            let mut kept = Vec::new();
+            for candidate in candidates {
+                if !self.is_forgotten_candidate(snapshot, owner, candidate)? {
+                    kept.push(candidate.into());
+                }
             }
-        }
+            Ok(kept)
+        };
+        let (kept, ended) = (unforgotten(&found.candidates)?, unforgotten(&found.ended)?);
         Ok(Yielded {
             from,
             upto: found.upto,
             rounds: found.rounds,
             candidates: kept,
+            ended,
             ran: found.ran.clone(),
             is_unreadable: found.is_unreadable,
         })
@@ -231,7 +239,9 @@ impl Engine {
                 continue;
             }
             let mut reading = reading.clone();
-            reading.yielded.candidates.retain_mut(|kept| kept.follow(&reading.session, &session));
+            for found in [&mut reading.yielded.candidates, &mut reading.yielded.ended] {
+                found.retain_mut(|kept| kept.follow(&reading.session, &session));
+            }
             reading.session = session;
             standing.push(reading);
         }

@@ -60,6 +60,9 @@ pub(super) struct Yielded {
     pub(super) upto: u64,
     pub(super) rounds: u64,
     pub(super) candidates: Vec<Kept>,
+    /// What was said to end or change something.
+    #[serde(default)]
+    pub(super) ended: Vec<Kept>,
     /// The programs that ran.
     #[serde(default)]
     pub(super) ran: BTreeSet<String>,

@@ -8,7 +8,7 @@ use doze_core::model::{
     SessionOutcome, steps,
 };
 use doze_core::{redact, text};
-use doze_dream::{Candidate, Caps, Choice, ChoiceOutcome, Plan, PlanInput, Ran, TakenBack, plan, taken_back};
+use doze_dream::{Caps, Choice, ChoiceOutcome, Plan, PlanInput, Ran, TakenBack, plan, taken_back};
 use doze_store::{ApplyError, ChangeSet, Family, Snapshot, Subject};
 use jiff::Timestamp;
 
@@ -16,7 +16,8 @@ use super::DreamRequest;
 use super::breaks::{Break, reach};
 use super::reading::{Read, Reading};
 use super::running::{RUNNING, Running, Step};
-use super::state::{Checkpoint, SWEEP_STATE, checkpointed, session_record};
+use super::state::{Checkpoint, Kept, SWEEP_STATE, checkpointed, session_record};
+use crate::asking::Asked;
 use crate::clock::{day_of, next_day};
 use crate::{Engine, EngineError, Problem, encoded};
 
@@ -309,11 +310,23 @@ impl Engine {
         for scope in scopes {
             existing.extend(snapshot.memories(owner, scope)?);
         }
-        let mut findings = Vec::new();
-        for reading in readings {
-            let candidates: Vec<Candidate> =
-                reading.yielded.candidates.iter().cloned().filter_map(super::state::Kept::restore).collect();
-            findings.extend(self.findings(snapshot, owner, &reading.session, &candidates, &reading.asked)?);
+        let (mut findings, mut ended) = (Vec::new(), Vec::new());
+        let restored = |kept: &[Kept]| kept.iter().cloned().filter_map(Kept::restore).collect::<Vec<_>>();
+        for Reading { session, asked, yielded, .. } in readings {
+            findings.extend(self.findings(
+                snapshot,
+                owner,
+                session,
+                &restored(&yielded.candidates),
+                asked,
+            )?);
+            ended.extend(self.findings(
+                snapshot,
+                owner,
+                session,
+                &restored(&yielded.ended),
+                &Asked::Rules,
+            )?);
         }
         let ran: Vec<Ran> = readings.iter().map(Reading::ran).collect();
         let now = self.now();
@@ -326,6 +339,7 @@ impl Engine {
         let input = PlanInput {
             existing: &existing,
             candidates: &findings,
+            ended: &ended,
             ran: &ran,
             spent: &spent,
             taken_back,

@@ -265,6 +265,7 @@ impl Engine {
             &PlanInput {
                 existing: &existing,
                 candidates: &findings,
+                ended: &[],
                 ran: &[],
                 spent: &[],
                 taken_back: &self.taken_back(snapshot, &owner)?,

@@ -1,0 +1,518 @@
+//! What a person says to end a rule or a fact, in whatever words: `Stop using Deno`, `You may push to main again`, `We moved
+//! off Fly.io`, `I take back the Deno rule`. Beside [`Parts::relation_to`](super::Parts::relation_to), which compares
+//! two statements, this compares a text with what such a sentence names.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::change::{claim, forbids};
+use super::wording::{alike, is_function_word, words_of};
+use crate::text::{is_unspaced, regex};
+
+/// Least share of a text's words that a sentence must name to end it.
+const NAMED_SHARE: f64 = 0.25;
+/// The same where a permission names what is allowed: part of it may stay forbidden.
+const PERMITTED_SHARE: f64 = 0.5;
+/// Least share of a text's words, and how many at least, that make a change a change of it.
+const SHARED: f64 = 0.5;
+const MIN_SHARED: usize = 2;
+/// Share of pairs of characters that two texts about the same have in common.
+const PAIRS_SHARE: f64 = 0.6;
+/// Longer sentences tell a story.
+const MAX_CHARS: usize = 240;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// It shall be done no more.
+    Stops,
+    /// What was forbidden is allowed.
+    Permits,
+    /// What was said does not hold.
+    Withdraws,
+    /// The thing is there no more.
+    Leaves,
+    /// The person is.
+    Departs,
+}
+
+/// How a sentence stands to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// The text holds no more; the sentence tells what holds.
+    Ended,
+    /// The text holds no more, and the sentence tells nothing that holds.
+    Withdrawn,
+    /// It may hold no more.
+    Doubted,
+}
+
+/// A sentence that ends or changes something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    how: Option<How>,
+    /// It holds from now on by its nature or by its words, and not for once.
+    is_lasting: bool,
+    is_news: bool,
+    /// It tells of a return: `answer in English again`.
+    is_back: bool,
+    /// What it says is ended.
+    named: BTreeSet<String>,
+    /// What its first clause speaks of, and all of it.
+    clause: BTreeSet<String>,
+    all: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+}
+
+/// Words in front that change nothing.
+const LEAD: &str = r"^\W*(?:(?:no|nah|ok(?:ay)?|and|also|but|so|btw|fyi|note|actually|well|please|sorry|hey|hm+|from\s+now\s+on|as\s+of\s+(?:now|today)|i\s+changed\s+my\s+mind|change\s+of\s+plans?)\s*[,:.;!–—-]*\s+)*";
+
+/// Ways to end something: how, whether it lasts by nature, and the pattern behind [`LEAD`] that captures what.
+const WAYS: &[(How, bool, &str)] = &[
+    (
+        How::Stops,
+        true,
+        r"(?:(?:you|we)\s+(?:can|may|should|could)\s+|let['’]s\s+)?(?:stop|quit)\s+using\s+(?P<what>.+)",
+    ),
+    (
+        How::Stops,
+        false,
+        r"(?:(?:you|we)\s+(?:can|may|should|could)\s+|let['’]s\s+)?(?:stop|quit)\s+(?P<what>\w+ing\s+.+)",
+    ),
+    (How::Stops, false, r"(?:there(?:['’]s|\s+is)\s+)?no\s+(?:more\s+)?need\s+to\s+(?P<what>.+)"),
+    (How::Stops, false, r"(?:you|we)\s+(?:do\s+not|don['’]t)\s+(?:need|have)\s+to\s+(?P<what>.+)"),
+    (How::Stops, true, r"(?:you|we)\s+no\s+longer\s+(?:need|have)\s+to\s+(?P<what>.+)"),
+    (
+        How::Stops,
+        true,
+        r"(?:you|we|i)\s+(?:do(?:n['’]t|\s+not)|are\s+not|aren['’]t)\s+(?P<what>.+?)\s+any\s*(?:more|longer)\b",
+    ),
+    (How::Stops, true, r"(?:(?:you|we|i|our\s+\w+)\s+)?no\s+longer\s+(?P<what>\w.+)"),
+    (How::Stops, true, r"(?:.*[,;]\s+(?:so\s+|and\s+)?)?no\s+(?P<what>.+?)\s+any\s*(?:more|longer)\b"),
+    (
+        How::Permits,
+        true,
+        r"(?P<what>[^,;]{3,80}?)\s+(?:is|are)\s+(?:now\s+|again\s+)?(?:allowed|permitted|fine|ok(?:ay)?)\b",
+    ),
+    (How::Permits, false, r"(?:you|we)\s+(?:can|may|are\s+(?:now\s+)?allowed\s+to)\s+(?P<what>.+)"),
+    (How::Permits, false, r"it(?:['’]s|\s+is)\s+(?:now\s+)?(?:ok(?:ay)?|fine|allowed)\s+to\s+(?P<what>.+)"),
+    (
+        How::Withdraws,
+        true,
+        r"(?:(?:i|we)\s+)?take\s+back\s+(?:what\s+i\s+said\s+about\s+|the\s+|my\s+)?(?P<what>.+?)(?:\s+(?:rule|decision|convention|requirement|thing))?[.!]?$",
+    ),
+    (
+        How::Withdraws,
+        true,
+        r"(?:forget|ignore|disregard|scrap|cancel|drop|undo)\s+(?:about\s+)?(?:what|everything)\s+i\s+said\s+about\s+(?P<what>.+)",
+    ),
+    (How::Withdraws, true, r"scratch\s+that\s+about\s+(?P<what>.+)"),
+    (
+        How::Withdraws,
+        true,
+        r"(?:let['’]s\s+)?(?:forget|ignore|disregard|scrap|cancel|drop|undo)\s+(?:about\s+)?(?:the|my|our|that)\s+(?P<what>.+?)\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea|instruction|request|order)\b",
+    ),
+    (
+        How::Withdraws,
+        true,
+        r"(?:the|my|our|that)\s+(?:(?:thing|rule|part)\s+about\s+)?(?P<what>.+?)\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea)\s+(?:is|was)\s+(?:now\s+)?(?:obsolete|outdated|over|gone|history|off|void|out|wrong|withdrawn)\b",
+    ),
+    (
+        How::Withdraws,
+        true,
+        r"(?:(?:the|my|our|that)\s+(?:(?:thing|rule|part)\s+about\s+)?)?(?P<what>.+?)(?:\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea))?\s+(?:(?:is|was)\s+no\s+longer\s+(?:true|valid|in\s+force|the\s+rule)|(?:does\s*n['’]?o?t|does\s+not|no\s+longer)\s+(?:appl(?:y|ies)|holds?))",
+    ),
+    (How::Withdraws, true, r"no\s+more\s+(?P<what>[\w.-]+(?:\s+[\w.-]+)?)(?:,?\s+please)?[.!]?$"),
+    (
+        How::Leaves,
+        true,
+        r"(?:we|i|they)(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:moved|migrated|switched)(?:\s+\w+){0,4}?\s+(?:from|off|away\s+from)\s+(?P<what>.+?)(?:\s+to\s.*)?$",
+    ),
+    (
+        How::Leaves,
+        true,
+        r"(?:we|i|they)(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:dropped|retired|replaced|removed|ditched|abandoned|got\s+rid\s+of)\s+(?P<what>.+?)(?:\s+(?:with|by|in\s+favou?r\s+of)\s.*)?$",
+    ),
+    (
+        How::Leaves,
+        true,
+        r"(?:.*[,;.]\s+)?(?:the\s+)?(?P<what>[\w./`-]+(?:\s+[\w./-]+)?)\s+(?:is|are|has\s+been|was|were)\s+(?:now\s+)?(?:gone|dead|retired|deleted|removed|decommissioned|shut\s+down)\b",
+    ),
+    (How::Departs, true, r"(?P<what>\p{Lu}\w+)\s+(?:has\s+)?(?:left|quit|handed\s.+?\sover)\b"),
+    (
+        How::Stops,
+        true,
+        r"(?:以后|现在)?(?:提交.*?)?(?:不用再|不必再|不需要再|不再|别再|不要再)(?P<what>.+?)了?[。！]?$",
+    ),
+    (How::Stops, false, r"(?P<what>.+?)(?:しなくて(?:も)?(?:いい|大丈夫)|する必要は(?:ない|ありません))"),
+    (How::Stops, false, r"(?P<what>.+?)(?:하지\s?않아도|안\s?해도)\s?(?:됩니다|돼요|된다)"),
+    (How::Permits, true, r"(?:现在|以后)?可以(?P<what>.+?)了[。！]?$"),
+    (How::Permits, true, r"(?P<what>.+?)(?:ても|でも)(?:大丈夫|いい|構いません|かまいません)"),
+    (How::Permits, true, r"(?:이제\s?)?(?P<what>.+?)(?:해도|어도|아도|여도)\s?(?:됩니다|돼요|괜찮)"),
+    (How::Leaves, true, r".*?把\s*(?P<what>\S.*?)\s*(?:换成|改成|替换成)"),
+    (How::Leaves, true, r".*?(?P<what>[^\s은는]+)\s*대신"),
+    (How::Leaves, true, r"(?:.*?は\s*)?(?P<what>\S+?)\s*(?:では|じゃ)なく"),
+];
+
+/// One thing in place of another, told as a change.
+const INSTEAD: &str = r"(?i)(?:change\s+of\s+plans?|from\s+now\s+on|as\s+of\s+\w+|\bnow\b).*\binstead\s+of\s+(?P<what>[\w./`-]+)";
+
+static PATTERNS: LazyLock<Vec<(How, bool, Regex)>> = LazyLock::new(|| {
+    let ways = WAYS.iter().map(|(how, lasts, what)| {
+        // A name begins with a capital, the rest in any case.
+        let flags = if what.contains(r"\p{Lu}") { "" } else { "(?i)" };
+        (*how, *lasts, regex(&format!("{flags}{LEAD}{what}")))
+    });
+    ways.chain([(How::Leaves, true, regex(INSTEAD))]).collect()
+});
+
+/// It holds from now on.
+static LASTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:now|again|any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|going\s+forward|any\s?time|every|each|always|by\s+default|in\s+general|these\s+days|since|as\s+of|as\s+long\s+as)\b",
+    )
+});
+
+/// It tells of a change.
+static NEWS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)\b(?:these\s+days|instead|any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|changed|moved|switched|raised|lowered|increased|renamed|went\s+(?:up|down)|since\s+(?:this|last)|as\s+well|used\s+to)\b|",
+        r"现在|改成|改为|换成|이제|변경|今は|に変更"
+    ))
+});
+/// The same of a value: `is on port 4100 now`.
+static NOW: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(?:now|again)\b"));
+static BACK: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bagain\b"));
+
+/// It tells how things went.
+static WENT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|broken|works?|working|fixed|done|crash\w*|tried|looks?)\b",
+    )
+});
+
+/// It is for this moment, or no statement.
+static PASSING: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)[?？]|\b(?:for\s+now|right\s+now|today|tonight|tomorrow|this\s+(?:time|once|one)|once|temporar(?:y|ily)|until|yet|i\s+(?:wonder|think|guess)|maybe|perhaps)\b|暂时|今天|今日|오늘|일단",
+    )
+});
+
+/// Where the part that names something ends.
+static TAIL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)[,;:(—–]\s|[.!](?:\s|$)|[。，、]|\s(?:because|since|as\s+long\s+as|unless|if|so\s+that|so|but|when|while|last|this\s+week|from\s+now\s+on|any\s?more|any\s+longer|again|now|to\s+(?:our|the|a|an)\s)\b",
+    )
+});
+
+/// Words that say how something is put and not what it is about, without their inflection.
+const SAYS_HOW: &[&str] = &[
+    "use", "run", "listen", "liv", "set", "keep", "keeping", "do", "have", "get", "go", "need", "want",
+    "allow", "always", "never", "must", "should", "stop", "quit", "again", "now", "anymor", "longer", "more",
+    "any", "rul", "thing", "said", "say", "remember", "note", "fin", "ok", "okay", "don", "dont", "not",
+    "no", "please", "prefer", "me", "touch", "edit", "modify", "chang", "me", "btw", "fyi", "decid", "choos",
+    "chos", "chose", "switch", "mov", "move", "every", "all", "only", "also",
+];
+
+/// Words of a text that tell what it is about, without their inflection; of scripts without spaces each pair of
+/// neighbours.
+fn content(text: &str) -> BTreeSet<String> {
+    let mut content = BTreeSet::new();
+    let mut plain = String::with_capacity(text.len());
+    for token in text.split_whitespace() {
+        let token = token.trim_matches(|c: char| c.is_ascii_punctuation() && c != '@');
+        let token = token.strip_suffix("'s").or(token.strip_suffix("’s")).unwrap_or(token);
+        // A path or an identifier is one word.
+        if token.is_ascii() && token.contains(['/', '.', '_', '@', ':']) {
+            content.insert(token.to_lowercase());
+        } else {
+            plain.push_str(token);
+            plain.push(' ');
+        }
+    }
+    let words = words_of(&plain);
+    let is_bare = |word: &String| word.chars().all(is_unspaced);
+    for (at, word) in words.iter().enumerate() {
+        if is_bare(word) {
+            if let Some(next) = words.get(at + 1).filter(|next| is_bare(next)) {
+                content.insert(format!("{word}{next}"));
+            }
+        } else if has_digit(word) {
+            content.insert(word.clone());
+        } else if !is_function_word(word) {
+            let word = alike(word);
+            if !SAYS_HOW.contains(&word) && !is_function_word(word) {
+                content.insert(word.to_owned());
+            }
+        }
+    }
+    content
+}
+
+/// Whether a text speaks of all these words; endings of scripts without spaces may differ.
+fn has_all(old: &BTreeSet<String>, words: &BTreeSet<String>) -> bool {
+    let (pairs, plain): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| word.chars().all(is_unspaced));
+    let known = pairs.iter().filter(|pair| old.contains(**pair)).count();
+    plain.iter().all(|word| old.contains(*word)) && known as f64 >= PAIRS_SHARE * pairs.len() as f64
+}
+
+fn has_digit(word: &str) -> bool {
+    word.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// How much words say: a pair of neighbours of a script without spaces is a part of a word.
+fn weight<'a>(words: impl Iterator<Item = &'a String>) -> f64 {
+    words.map(|word| if word.chars().all(is_unspaced) { 0.25 } else { 1.0 }).sum()
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+impl Ended {
+    /// Reads a sentence; `None` when it ends and changes nothing.
+    pub fn of(sentence: &str) -> Option<Self> {
+        if PASSING.is_match(sentence) || sentence.chars().count() > MAX_CHARS {
+            return None;
+        }
+        let way = PATTERNS.iter().find_map(|(how, lasts, pattern)| {
+            let what = pattern.captures(sentence)?.name("what")?.as_str();
+            let what =
+                TAIL.find(what).filter(|tail| tail.start() > 0).map_or(what, |tail| &what[..tail.start()]);
+            let named = content(what);
+            (!named.is_empty()).then_some((*how, *lasts, named))
+        });
+        let is_news = NEWS.is_match(sentence);
+        if way.is_none() && !is_news && !NOW.is_match(sentence) || WENT.is_match(sentence) && way.is_none() {
+            return None;
+        }
+        let all = content(sentence);
+        let first = TAIL
+            .find(sentence)
+            .filter(|tail| tail.start() > 0)
+            .map_or(sentence, |tail| &sentence[..tail.start()]);
+        let mut clause = content(first);
+        // Of scripts without spaces the ending would be part of it.
+        clause.retain(|word| !word.chars().all(is_unspaced));
+        let numbers = all.iter().filter(|word| is_number(word)).cloned().collect();
+        let (how, lasts, named) =
+            way.map_or((None, false, BTreeSet::new()), |(how, lasts, named)| (Some(how), lasts, named));
+        Some(Self {
+            how,
+            is_lasting: lasts || LASTS.is_match(sentence),
+            is_news,
+            is_back: BACK.is_match(sentence),
+            named,
+            clause,
+            all,
+            numbers,
+        })
+    }
+
+    /// It takes back what was said, and says nothing in its place.
+    pub fn is_withdrawal(&self) -> bool {
+        self.how == Some(How::Withdraws)
+    }
+
+    /// How the sentence stands to a text that was said before it.
+    pub fn touches(&self, text: &str) -> Option<Touch> {
+        let old = content(claim(text));
+        if old.is_empty() {
+            return None;
+        }
+        let whole = weight(old.iter());
+        let named = weight(self.named.iter()) / whole;
+        let is_named = !self.named.is_empty()
+            && has_all(&old, &self.named)
+            && (named >= NAMED_SHARE || self.how == Some(How::Departs));
+        let shared = self.all.intersection(&old).count();
+        let shares = weight(self.all.intersection(&old)) / whole;
+        let forbids = forbids(text);
+        if is_named {
+            let ended = match self.how? {
+                How::Stops if forbids => None,
+                How::Stops if self.is_lasting || self.named.len() == old.len() => Some(Touch::Ended),
+                How::Stops => Some(Touch::Doubted),
+                How::Permits if !forbids || !self.is_lasting => None,
+                How::Permits if named >= PERMITTED_SHARE && has_all(&old, &self.clause) => Some(Touch::Ended),
+                How::Permits => Some(Touch::Doubted),
+                How::Withdraws => Some(Touch::Withdrawn),
+                How::Leaves | How::Departs if forbids => None,
+                How::Leaves => Some(Touch::Ended),
+                // Of what somebody left behind only that goes which the sentence speaks of.
+                How::Departs if shared > self.named.len() => Some(Touch::Ended),
+                How::Departs => Some(Touch::Doubted),
+            };
+            return ended;
+        }
+        let (counted, rest): (BTreeSet<&String>, BTreeSet<&String>) =
+            old.iter().partition(|word| is_number(word));
+        let is_other_value = counted.len() == 1
+            && !self.numbers.is_empty()
+            && self.numbers.iter().any(|number| !counted.contains(number))
+            && !rest.is_empty()
+            && rest.iter().filter(|word| self.all.contains(**word)).count() * 3 >= rest.len() * 2;
+        let is_return = self.is_back
+            && old.len() == self.all.len()
+            && old.len() >= MIN_SHARED
+            && shared + 1 == old.len()
+            && self.how.is_none();
+        if is_return {
+            return Some(Touch::Ended);
+        }
+        if is_other_value && self.how.is_none() && rest.len() >= 2 {
+            return Some(Touch::Ended);
+        }
+        (self.is_news && shared >= MIN_SHARED && shares >= SHARED && self.how != Some(How::Permits))
+            .then_some(Touch::Doubted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(old: &str, new: &str) -> Option<Touch> {
+        Ended::of(new).and_then(|ended| ended.touches(old))
+    }
+
+    fn all_stand_so(expected: Option<Touch>, pairs: &[(&str, &str)]) {
+        let told =
+            |(old, new): &(&str, &str)| format!("{old} / {new}: {:?}, {:?}", touch(old, new), Ended::of(new));
+        let wrong: Vec<String> =
+            pairs.iter().filter(|(old, new)| touch(old, new) != expected).map(told).collect();
+        assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
+    }
+
+    #[test]
+    fn a_rule_is_ended_by_naming_it() {
+        all_stand_so(
+            Some(Touch::Ended),
+            &[
+                ("From now on use Deno for scripts.", "Stop using Deno."),
+                ("Use Deno for scripts", "You can stop using Deno for scripts."),
+                ("Use Deno for scripts", "We don't use Deno any more."),
+                (
+                    "Never squash when merging.",
+                    "btw you can squash when merging again, the auditors are fine with it now",
+                ),
+                ("Never deploy on Fridays.", "Deploys on Fridays are allowed as long as it's before noon."),
+                (
+                    "Never force-push to a shared branch.",
+                    "Force-pushing to shared branches is fine from now on.",
+                ),
+                ("Never push to main", "You may push to main from now on."),
+                ("Never touch the vendor folder.", "You can touch the vendor folder, it's ours now."),
+                (
+                    "Always run the full test suite before every commit.",
+                    "No need to run the full suite before every commit, the unit tests are enough.",
+                ),
+                (
+                    "Always ask before you install a package.",
+                    "You don't have to ask me before installing packages anymore.",
+                ),
+                (
+                    "We decided to store readings in TimescaleDB because we need joins.",
+                    "We moved from TimescaleDB to ClickHouse last week, the compression was just too bad.",
+                ),
+                (
+                    "We chose Fly.io over Heroku because of the price.",
+                    "We've migrated everything off Fly.io to our own Hetzner boxes.",
+                ),
+                (
+                    "Use Redis for caching because it is persistent",
+                    "The cache is in-process now, Redis is gone.",
+                ),
+                ("We decided to use Kafka because we need replays.", "We dropped Kafka, it's NATS now."),
+                ("Use yarn because of the workspaces", "Change of plan: pnpm instead of yarn."),
+                (
+                    "Always use tabs for indentation.",
+                    "We switched the whole code base to 2 spaces, so no tabs any longer.",
+                ),
+                ("Marta owns the billing export.", "Marta left, Jonas owns the billing export now."),
+                ("Marta owns the billing export.", "Marta handed the billing export over to Priya."),
+                ("Releases are cut by Omar", "Omar quit; releases are cut by Lena."),
+                ("The retry limit is 3", "Retry limit went up to 5."),
+                ("Max upload size is 20 MB", "We raised the max upload size to 50 MB."),
+                ("The API listens on port 4000 locally.", "The API is on port 4100 locally now."),
+                (
+                    "The sandbox account is acme-test",
+                    "The sandbox account is acme-sbx now, acme-test was deleted.",
+                ),
+                ("以后提交之前都要先跑 pnpm lint。", "提交之前不用再跑 pnpm lint 了。"),
+                ("我们用 Redis 做缓存，因为需要持久化。", "我们把 Redis 换成了 Memcached。"),
+                ("Staging runs on port 7443.", "Staging's port was changed to 7444."),
+                (
+                    "The API listens on port 4000 locally.",
+                    "The API is on port 4100 now, 4000 clashed with the simulator.",
+                ),
+                ("Never touch the vendor folder.", "You can edit the vendor folder, it's ours now."),
+                ("Always answer in German.", "Answer in English again from now on."),
+                ("배포는 금요일에 하지 마세요.", "이제 금요일에도 배포해도 됩니다."),
+                (
+                    "本番のデータベースには直接触らないでください。",
+                    "本番のデータベースに直接触っても大丈夫です。",
+                ),
+                ("테스트는 반드시 pytest로 작성하세요.", "이제 pytest 대신 unittest로 작성하세요."),
+            ],
+        );
+        for new in [
+            "I take back the Deno rule.",
+            "Forget what I said about Deno.",
+            "The Deno rule is obsolete.",
+            "Scratch that about Deno, stay with node.",
+            "Let's drop the Deno idea again.",
+            "Ignore my Deno instruction from before.",
+            "That thing about Deno is no longer true.",
+            "No more Deno please.",
+            "The Deno decision no longer applies.",
+        ] {
+            assert_eq!(touch("Use Deno for scripts", new), Some(Touch::Withdrawn), "{new}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_for_once_or_a_part_only_puts_in_doubt() {
+        all_stand_so(
+            Some(Touch::Doubted),
+            &[
+                ("Always run the full test suite before every commit.", "Stop running the full suite."),
+                ("Never use Redis as a queue", "Redis is fine for sessions."),
+                (
+                    "Never use default exports.",
+                    "Default exports are ok in page components, otherwise still not.",
+                ),
+                ("Always answer in German.", "From now on answer in English, German was for the audit."),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_speaks_of_something_else_ends_nothing() {
+        all_stand_so(
+            None,
+            &[
+                ("Never push to main", "You can push to main."),
+                ("Never push to main", "We no longer push to main."),
+                ("Never deploy on Fridays.", "You can deploy on Mondays again."),
+                ("Always run the linter before a push", "From now on run the tests before a merge."),
+                ("Use Deno for scripts", "Stop the server."),
+                ("The API listens on port 4000", "The API is wrong."),
+                ("The release uses semver", "The release is out."),
+                ("Use Deno for scripts", "Stop using yarn."),
+                ("The API listens on port 4000", "The web app listens on port 5000 now."),
+                ("Marta owns the billing export.", "Jonas left."),
+                ("Never edit lib/a", "You can edit lib/b again."),
+                ("Never edit lib/b", "You can edit lib/a again."),
+                ("Run the tests before pushing", "From now on run the linter before pushing."),
+                ("Always run the API tests before a commit", "The API tests pass now."),
+                ("The API listens on port 4000", "The API tests take 40 seconds now."),
+                ("Always use pnpm for installs", "I removed the login page."),
+                ("Use Deno for scripts", "Should we stop using Deno?"),
+                ("Use Deno for scripts", "Stop using Deno for now."),
+            ],
+        );
+    }
+}
