@@ -360,6 +360,13 @@ fn what_only_names_a_secret_stays() {
         "token: `OP_SERVICE_ACCOUNT_TOKEN`",
         "test/secret_refs.bats:187:\t# cycle",
         "password must be at least 8 characters",
+        "Use password base64 or OAuth2 to log in",
+        "log in as admin with the new form",
+        "ssh in as deploy / root",
+        "user guide and docs2024",
+        "try the passphrase prompt when it appears to be gone for",
+        "pin version 4711 of the API",
+        "the WLAN key is missing",
     ];
     assert_rows(table.map(|text| (text.to_owned(), text.into())));
     for text in table {
@@ -387,6 +394,19 @@ fn plain_words_and_digits_are_secrets_where_they_are_called_so() {
         (format!("recovery phrase is {mnemonic}\n"), "recovery phrase is [redacted:secret]\n"),
         (format!("mnemonic=\"{mnemonic}\""), "mnemonic=\"[redacted:secret]\""),
         (format!("{{\"passphrase\": \"{phrase}\"}}"), "{\"passphrase\": \"[redacted:secret]\"}"),
+        (format!("Always use the passphrase {phrase}."), "Always use the passphrase [redacted:secret]."),
+        ("Use PIN 4711 for the test card".into(), "Use PIN [redacted:secret] for the test card"),
+        ("user admin and password Pluto99".into(), "user admin and password [redacted:secret]"),
+        (
+            "log in as root with hunter2 on the bastion".into(),
+            "log in as root with [redacted:secret] on the bastion",
+        ),
+        ("ssh in as deploy / Sommer77xq!".into(), "ssh in as deploy / [redacted:secret]!"),
+        (
+            "Our wifi key is kranich55xq, for the phones".into(),
+            "Our wifi key is [redacted:secret], for the phones",
+        ),
+        ("以后登录密码都用 Pluto99zz".into(), "以后登录密码都用 [redacted:secret]"),
         ("my pin is 4821".into(), "my pin is [redacted:secret]"),
         ("PIN: 482133, ok".into(), "PIN: [redacted:secret], ok"),
         ("card_pin=4821".into(), "card_pin=[redacted:secret]"),

@@ -25,12 +25,37 @@ static TOLD: LazyLock<Regex> = LazyLock::new(|| {
 /// Use the token …
 static HANDED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)(?-u:\b)(?-u:(?:(?:the|this|my|our|das|den|mein(?:en)?)[ \t]+(?:[A-Za-z0-9_-]+[ \t]+)?(?:token|api[ _-]?key|secret)|(?P<word>password|passwd|passwort|kennwort))[ \t]+)[\x22'`“„]?",
+        r"(?i)(?-u:\b)(?-u:(?:(?:the|this|my|our|das|den|mein(?:en)?)[ \t]+(?:[A-Za-z0-9_-]+[ \t]+)?(?:token|api[ _-]?key|secret)|(?P<word>password|passwd|passwort|kennwort|passphrase|passcode))[ \t]+)[\x22'`“„]?",
     )
 });
 
+/// Log in as root with …, the wifi key is …, 密码是 …
+static ENTERED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)(?-u:\b)(?-u:(?:log(?:ging)?[ \t]?in|ssh|sign[ \t]in|connect|user)(?:[ \t]+in)?(?:[ \t]+(?:is|as|with|user|to|on))*[ \t]+[A-Za-z0-9_.@-]{2,40}[ \t]*(?:,?[ \t]+(?:with[ \t]+(?:password[ \t]+)?|and[ \t]+password[ \t]+)|[ \t]?/[ \t]?))",
+        r"|(?-u:\b(?:wi-?fi|wlan)[ \t]+(?:key|pass(?:word|wort)?)[ \t]+(?:(?:is|ist)[ \t]+)?)[\x22'`“„]?",
+        r"|(?:密码|密碼|口令|パスワード|비밀번호)[^\sA-Za-z0-9，。]{0,6}[ \t]*"
+    ))
+});
+
+/// PIN 4711
+static PIN_GIVEN: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:\bPIN[ \t]+)"));
+
+/// Use the passphrase correct horse battery staple.
+static PHRASE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)(?-u:\b)(?-u:(?:use|with|try)[ \t]+(?:the[ \t]+)?passphrase[ \t]+)[\x22'`“„]?(?P<words>(?-u:[a-z]{2,16}(?:[ -][a-z]{2,16}){2,9}))(?:[\x22'`”“.!,;]|\s*$)",
+    )
+});
+
+/// What stands behind `password` and is none.
+const NO_VALUES: &[&str] =
+    &["base64", "sha256", "sha512", "oauth2", "argon2id", "pbkdf2", "scrypt", "utf8", "http2", "totp6"];
+
 /// Characters of a value that a sentence tells, of one that stands right behind its name, and of one without a path's signs.
 const SAID: usize = 8;
+/// The same of one that is given with a name to log in with, or behind the word itself.
+const ENTERED_LENGTH: usize = 6;
 const LONG: usize = 32;
 const PLAIN: usize = 16;
 const PIN: std::ops::RangeInclusive<usize> = 4..=10;
@@ -47,16 +72,31 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     });
     let handed = HANDED.captures_iter(text).filter_map(|handed| {
         let value = value_at(text, handed.get(0)?.end());
-        let least = if handed.name("word").is_some() { SAID } else { PLAIN };
+        let least = if handed.name("word").is_some() { ENTERED_LENGTH } else { PLAIN };
         let given = &text[value.clone()];
         let is_plain = !given.contains(['/', '.', ':']);
         (is_mixed(given) && (given.len() >= LONG || is_plain && given.len() >= least)).then_some(value)
     });
-    told.chain(handed).map(|range| Found { range, rule: "secret" }).collect()
+    let entered = ENTERED.find_iter(text).filter_map(|entered| {
+        let value = value_at(text, entered.end());
+        let given = &text[value.clone()];
+        (is_mixed(given) && given.len() >= ENTERED_LENGTH && !given.contains(['/', ':'])).then_some(value)
+    });
+    let pins = PIN_GIVEN.find_iter(text).map(|pin| value_at(text, pin.end()));
+    let pins = pins.filter(|value| of_a_pin(&text[value.clone()]));
+    let phrases = PHRASE.captures_iter(text).filter_map(|told| Some(told.name("words")?.range()));
+    told.chain(handed)
+        .chain(entered)
+        .chain(pins)
+        .chain(phrases)
+        .map(|range| Found { range, rule: "secret" })
+        .collect()
 }
 
 fn is_mixed(given: &str) -> bool {
-    given.bytes().any(|b| b.is_ascii_alphabetic()) && given.bytes().any(|b| b.is_ascii_digit())
+    !NO_VALUES.contains(&given.to_lowercase().as_str())
+        && given.bytes().any(|b| b.is_ascii_alphabetic())
+        && given.bytes().any(|b| b.is_ascii_digit())
 }
 
 /// The run of characters that may be one value, without what ends a sentence.
