@@ -48,6 +48,12 @@ static PHRASE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Words of a sentence, not of a passphrase.
+const NO_PHRASE: &[&str] = &[
+    "when", "it", "to", "the", "is", "are", "for", "if", "and", "that", "of", "in", "on", "from", "prompt",
+    "as",
+];
+
 /// What stands behind `password` and is none.
 const NO_VALUES: &[&str] =
     &["base64", "sha256", "sha512", "oauth2", "argon2id", "pbkdf2", "scrypt", "utf8", "http2", "totp6"];
@@ -84,7 +90,10 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     });
     let pins = PIN_GIVEN.find_iter(text).map(|pin| value_at(text, pin.end()));
     let pins = pins.filter(|value| of_a_pin(&text[value.clone()]));
-    let phrases = PHRASE.captures_iter(text).filter_map(|told| Some(told.name("words")?.range()));
+    let is_sentence =
+        |words: &str| words.split([' ', '-']).any(|word| NO_PHRASE.contains(&word.to_lowercase().as_str()));
+    let phrases = PHRASE.captures_iter(text).filter_map(|told| told.name("words"));
+    let phrases = phrases.filter(|words| !is_sentence(words.as_str())).map(|words| words.range());
     told.chain(handed)
         .chain(entered)
         .chain(pins)
