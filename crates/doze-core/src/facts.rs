@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::injected::strip_injected;
 use crate::model::{Event, EventKind, Kind, Origin};
-use crate::report::{is_doubt, own_sentences};
+use crate::report::{is_doubt, is_hearsay, own_sentences};
 use crate::text::{bare_line, cut, join_wrapped, normalise_words, one_line, prose_lines, regex, width};
 
 /// Candidates that one task may yield.
@@ -88,8 +88,12 @@ fn bounded(text: &str) -> &str {
 
 fn judge(sentence: &str, source: &FactSource<'_>) -> Option<FactCandidate> {
     let sentence = one_line(sentence);
-    let is_asked = sentence.ends_with(['?', '？']) || source.origin == Origin::Person && is_doubt(&sentence);
-    if is_asked || sentence.len() > 4 * MAX_SENTENCE {
+    let is_not_theirs = match source.origin {
+        Origin::Person => is_doubt(&sentence),
+        Origin::Agent => is_hearsay(&sentence),
+        _ => false,
+    };
+    if sentence.ends_with(['?', '？']) || is_not_theirs || sentence.len() > 4 * MAX_SENTENCE {
         return None;
     }
     let (rule, found) = RULES.iter().find_map(|rule| rule.find(&sentence).map(|found| (rule, found)))?;

@@ -137,6 +137,11 @@ pub(crate) fn is_doubt(sentence: &str) -> bool {
         || TAKES_BACK.is_match(sentence)
 }
 
+/// Whether a sentence gives what somebody or something else says.
+pub(crate) fn is_hearsay(sentence: &str) -> bool {
+    HEARSAY.is_match(sentence) && !GOES_ON.is_match(sentence) || QUOTED.is_match(sentence)
+}
+
 /// Whether a sentence asks for an opinion of the one before, which is not the speaker's own then.
 pub(crate) fn asks_about_it(sentence: &str) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {

@@ -63,6 +63,10 @@ pub(crate) fn commit(app: &mut App, args: &CommitArgs) -> CommandResult {
         file => document(file.as_deref().unwrap_or_else(|| Path::new("-")))?,
     };
     let transcript = args.transcript.as_deref().map(app::absolute).transpose()?;
+    if let Some(path) = transcript.as_deref().filter(|path| !Path::new(path).is_file()) {
+        return Err(CommandError::bad_input(format!("there is no file {path}"))
+            .hint("the session's file is needed, as its agent keeps it"));
+    }
     let given = [
         ("session", args.session.clone().map(Value::from)),
         ("agent", args.agent.clone().map(Value::from)),

@@ -111,7 +111,9 @@ fn with_role(text: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// A line of prose this wide was probably broken by an editor and not by its writer.
-const WRAPPED: usize = 40;
+const WRAPPED: usize = 58;
+/// One this wide may have been, where the next begins with a word that carries a sentence on.
+const MAY_BE_WRAPPED: usize = 40;
 /// Longest line that is made by joining.
 const MAX_JOINED: usize = 4_000;
 
@@ -190,9 +192,10 @@ fn continues(before: &str, is_joined: bool, line: &str) -> bool {
     let wide = width(before.trim());
     let is_open = OPEN_END.is_match(before.trim_end());
     if first.is_uppercase() {
-        return wide >= WRAPPED && is_open;
+        return wide >= MAY_BE_WRAPPED && is_open;
     }
-    is_joined || wide >= WRAPPED || is_open || GOES_ON.is_match(inner)
+    let carries_on = || wide >= MAY_BE_WRAPPED && CARRIES_ON.is_match(inner);
+    is_joined || wide >= WRAPPED || is_open || GOES_ON.is_match(inner) || carries_on()
 }
 
 /// `key: value`, `KEY=value`.
@@ -226,6 +229,13 @@ static OPEN_END: LazyLock<Regex> = LazyLock::new(|| {
 static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"^(?:and|or|but|nor|because|before|after|instead|rather|than|with|without|of|to|for|from|in|on|at|by|so that|since|which|whose|unless|until|when|whenever|while|where|as|into|only|over)\b",
+    )
+});
+
+/// In the middle of a sentence rather than at the beginning of a note.
+static CARRIES_ON: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?:a|an|the|their|its|our|your|it|they|we|you|is|are|was|were|be|been|has|have|had|should|must|can|will|would|may|not|never|always|that|this|these|those)\b|^\p{Hangul}",
     )
 });
 

@@ -30,6 +30,9 @@ const MAX_CANDIDATES: usize = 10;
 const MAX_APART: usize = 5;
 /// Events that a memory names as its evidence.
 const MAX_EVIDENCE: usize = 20;
+/// Characters of what a tool printed that are compared, and bytes of a fact from which on it is no chance that they say it.
+const MAX_PRINTED: usize = 64 * 1024;
+const MIN_COPIED: usize = 20;
 /// The confidence of a fact found by rule.
 const BY_RULE: f64 = 0.6;
 /// Characters of a title made from a fact.
@@ -48,17 +51,24 @@ impl Work<'_> {
         earlier: &[Earlier],
     ) -> Result<(ChangeSet, FactCounts), EngineError> {
         let engine = self.engine;
-        let own_words: Vec<Event> = fresh
-            .iter()
-            .map(|event| Event {
+        let own_words = |events: &[Event]| -> Vec<Event> {
+            let own = |event: &Event| Event {
                 text: injected::strip_known_lines(&event.text, &|hash| {
                     engine.was_shown(snapshot, self.owner, session.project.as_ref(), hash, Voice::of(event))
                 })
                 .into_owned(),
                 ..event.clone()
-            })
-            .collect();
-        let found = dated_facts(&own_words, first, session.last_event_at);
+            };
+            events.iter().map(own).collect()
+        };
+        let (mut set, appended) = self.appended(snapshot, set, session, first)?;
+        let (began, waiting) = appended.unwrap_or((first, Vec::new()));
+        let (waiting_words, fresh_words) = (own_words(&waiting), own_words(fresh));
+        let found = dated_facts(&waiting_words, began, session.last_event_at).chain(dated_facts(
+            &fresh_words,
+            first,
+            session.last_event_at,
+        ));
         let candidates: Vec<Earlier> = earlier.iter().cloned().chain(found).take(MAX_CANDIDATES).collect();
         if candidates.is_empty() {
             return Ok((set, FactCounts::default()));
@@ -77,16 +87,16 @@ impl Work<'_> {
                 handed_on.insert(text::one_line(text));
             }
         }
+        let printed = [printed(&waiting), printed(fresh)].concat();
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
-        let mut set = set;
         for Earlier { first, at, candidate } in candidates {
             // The agent repeats what it was told, in whatever words (`R7`).
             let words = engine.inner.known_facts.parts(&candidate.text);
             let repeats =
                 || told.iter().any(|memory| memory.office_relation_to(&words) == Relation::Duplicate);
             let is_echo = match candidate.origin {
-                Origin::Agent => repeats(),
+                Origin::Agent => repeats() || is_copied(&printed, &candidate.text),
                 _ => handed_on.contains(&text::one_line(&candidate.text)),
             };
             let is_forgotten;
@@ -107,6 +117,18 @@ impl Work<'_> {
         self.learned.replace(Learned { shown: Arc::new(shown), ..learned });
         Ok((set, counts))
     }
+}
+
+/// What tools printed in these events, as it is compared.
+fn printed(events: &[Event]) -> Vec<String> {
+    let outputs = events.iter().filter_map(|event| event.tool.as_ref()).map(|tool| &tool.output);
+    outputs.map(|output| text::one_line(text::cut(output, MAX_PRINTED)).to_lowercase()).collect()
+}
+
+/// Whether an agent only gives back what a page or a file told it: nothing is learned of that (`R18`).
+fn is_copied(printed: &[String], fact: &str) -> bool {
+    let fact = text::one_line(fact).to_lowercase();
+    fact.len() >= MIN_COPIED && printed.iter().any(|output| output.contains(&fact))
 }
 
 /// The facts of some events, each with the time of its event.

@@ -3,6 +3,7 @@
 //! Everything a call brings passes [`intake`] (injected text out, secrets out, bounds) before it can reach the store.
 //! A commit is one change set; only a long transcript is stored in pieces first, each idempotent.
 
+mod appended;
 mod fellows;
 mod fresh;
 mod identity;
@@ -18,6 +19,7 @@ mod transcript;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use doze_core::model::{
     AgentRef, Event, EventKind, Mode, Origin, Outcome, OwnerId, Session, SessionEnd, SessionKey, SessionKind,
@@ -201,9 +203,12 @@ impl Engine {
             let (set, began) = work.with_task(snapshot, set, &mut session, intake.task.as_ref())?;
             let fresh = work.fresh(snapshot, &intake.events, intake.read)?;
             let set = work.with_events(snapshot, set, &mut session, &fresh, began)?;
+            let mut set = set;
             if !fresh.events.is_empty() {
                 // It goes on.
                 session.ended = None;
+                let first = session.event_count - fresh.events.len() as u64;
+                set = work.teaches_later(snapshot, set, &session.key, first)?;
             }
             let counts = fresh.counts(intake.skipped);
             Ok((set.put_session(session), counts))
@@ -278,6 +283,15 @@ impl Engine {
         let mut tail = transcript::Tail::default();
         if request.transcript.is_some() {
             tail = self.read_transcript(owner, place, &mut request, &mut counts, &mut changes)?;
+            if tail.is_missing
+                && brings_nothing(&request)
+                && self.store().snapshot()?.session(owner, &key)?.is_none()
+            {
+                // A path that is wrong is no end of a run: its work state stays.
+                let path = request.transcript.as_ref().map_or("", |transcript| &transcript.path);
+                let reason = format!("there is no {path}, and nothing else was told of the session");
+                return Ok(nothing_kept(request.session.clone(), self.store().seq(), &reason));
+            }
         }
         let admission = self.admission(owner, &key, &request, place)?;
         let mut intake = Intake::of(&request, &admission, &mut changes);
@@ -588,6 +602,7 @@ impl<'a> Work<'a> {
         tail: &transcript::Tail,
     ) -> Result<(ChangeSet, FactCounts, String), EngineError> {
         if let Some(reason) = self.not_learned_from(session) {
+            let set = self.appended(snapshot, set, session, first)?.0;
             let set = match self.request.end {
                 SessionEnd::Quit => self.engine.unqueued(snapshot, set, session)?,
                 _ => set,
@@ -670,7 +685,21 @@ fn check(request: &CommitRequest) -> Result<(), EngineError> {
         check_chars("task.id", &task.id, MAX_NAME_BYTES)?;
         check_chars("task.title", &task.title, MAX_TASK_TITLE)?;
     }
-    check_path("transcript.path", request.transcript.as_ref().map_or("", |transcript| &transcript.path))
+    let Some(transcript) = &request.transcript else { return Ok(()) };
+    if !Path::new(&transcript.path).is_absolute() {
+        return Err(EngineError::invalid("transcript.path is no whole path"));
+    }
+    check_path("transcript.path", &transcript.path)
+}
+
+/// Whether a commit tells nothing itself of what was done.
+fn brings_nothing(request: &CommitRequest) -> bool {
+    let is_blank = |text: &Option<String>| text.as_deref().is_none_or(|text| text.trim().is_empty());
+    request.events.is_empty()
+        && request.changed_files.is_empty()
+        && request.outcome.is_none()
+        && is_blank(&request.summary)
+        && is_blank(&request.output)
 }
 
 /// A caller may put a secret even into a name; it never reaches the disk there either.

@@ -45,6 +45,8 @@ pub(super) struct Tail {
     pub(super) events: Vec<Event>,
     pub(super) facts: Vec<Earlier>,
     pub(super) cursor: Option<(String, Vec<u8>)>,
+    /// There is no such file.
+    pub(super) is_missing: bool,
 }
 
 impl Engine {
@@ -61,7 +63,7 @@ impl Engine {
             request.transcript.as_ref().and_then(|transcript| found(&transcript.path, &request.session))
         else {
             // The harness may not have written it yet, or keeps none; what the call itself brought still counts.
-            return Ok(Tail::default());
+            return Ok(Tail { is_missing: true, ..Tail::default() });
         };
         let file = open_regular(&path).map_err(|error| {
             EngineError::new(Problem::Invalid, format!("cannot read the transcript {}", path.display()))
@@ -124,7 +126,7 @@ impl Engine {
             request.tokens =
                 Some(Tokens { input: report.counts.tokens_in, output: report.counts.tokens_out });
         }
-        Ok(Tail { events, facts, cursor: Some((cursor_key, encoded(&cursor)?)) })
+        Ok(Tail { events, facts, cursor: Some((cursor_key, encoded(&cursor)?)), is_missing: false })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Work states, and whose session is read.
 
-use doze_engine::{Problem, RecoverRequest, SessionName, WorkRequest};
+use doze_engine::{CommitRequest, Problem, RecoverRequest, SessionName, TranscriptRef, WorkRequest};
 
-use crate::kit::{Kit, agent, reader, turn};
+use crate::kit::{Kit, agent, answer, reader, turn};
 
 fn request(cwd: &str, task: Option<&str>) -> WorkRequest {
     WorkRequest {
@@ -106,4 +106,33 @@ fn a_session_is_read_by_its_name_only_when_that_is_one() {
     }
     assert_eq!(did(named(Some("sam"), Some(&web))).unwrap_err().problem, Problem::NotFound);
     assert!(kit.engine.digest(&kit.owner, named(Some("sam"), None)).is_ok());
+}
+
+#[test]
+fn a_path_that_is_wrong_ends_no_run() {
+    let kit = Kit::new();
+    let cwd = kit.project("shop");
+    let steps = Some(vec!["paint the gate".to_owned()]);
+    let work = WorkRequest {
+        task_prompt: Some("build the gate".to_owned()),
+        next_steps: steps,
+        ..request(&cwd, None)
+    };
+    kit.engine.set_work(&kit.owner, &work).unwrap();
+    let commit = |path: &str| {
+        let transcript = Some(TranscriptRef { path: path.to_owned(), format: None });
+        kit.engine.commit(&kit.owner, CommitRequest { transcript, ..turn("s", "alex", &cwd, Vec::new()) })
+    };
+    for path in ["", "typo.jsonl"] {
+        assert_eq!(commit(path).unwrap_err().problem, Problem::Invalid, "{path}");
+    }
+    let missing = format!("{cwd}/typo.jsonl");
+    let kept = commit(&missing).unwrap();
+    assert!(kept.extraction.contains(&missing), "{}", kept.extraction);
+    assert!(told(&kit, &cwd).contains("paint the gate"));
+    // What the call itself tells is an end.
+    let events = vec![answer(1, "SUMMARY: the gate is built")];
+    let transcript = Some(TranscriptRef { path: missing, format: None });
+    kit.commit(CommitRequest { transcript, ..turn("s", "alex", &cwd, events) });
+    assert!(!told(&kit, &cwd).contains("paint the gate"));
 }
