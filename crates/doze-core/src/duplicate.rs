@@ -88,7 +88,7 @@ pub struct Parts {
 impl Parts {
     /// Takes a text apart. Linear in its length.
     pub fn of(text: &str) -> Self {
-        let told = one_line(text);
+        let told = without_marks(&one_line(text));
         let text = as_statement(&told);
         let mut numbers = BTreeSet::new();
         let mut identifiers = BTreeSet::new();
@@ -106,6 +106,7 @@ impl Parts {
             at = token.start() + word.len();
         }
         plain.push_str(&text[at..]);
+        numbers.extend(normalise_words(&plain).iter().filter_map(|word| in_digits(word)).map(str::to_owned));
         let subject = (numbers.len() + identifiers.len() > 1).then(|| subject(&text)).flatten();
         let (polarity, mut turned_down) = polarity(&text);
         turned_down.extend(left_behind(&told));
@@ -497,6 +498,85 @@ const NO_NAMES: &[&str] = &[
     "always", "never", "dont", "not", "please", "avoid", "must", "should", "can", "cannot", "make",
     "remember", "note",
 ];
+
+/// A text without the marks of emphasis and quotation, and without what only ends it: `never **npm** !` says what
+/// `never npm` does.
+fn without_marks(text: &str) -> String {
+    let is_mark = |c: char| matches!(c, '`' | '"' | '“' | '”' | '„' | '«' | '»');
+    let text = text.replace("**", "").replace(is_mark, "");
+    text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '!' | '.')).to_owned()
+}
+
+/// Numbers in words that are nothing else, each with its digits; `one` and `second` are other things too.
+const IN_WORDS: &[(&str, &str)] = &[
+    ("two", "2"),
+    ("three", "3"),
+    ("four", "4"),
+    ("five", "5"),
+    ("six", "6"),
+    ("seven", "7"),
+    ("eight", "8"),
+    ("nine", "9"),
+    ("ten", "10"),
+    ("eleven", "11"),
+    ("twelve", "12"),
+    ("fifteen", "15"),
+    ("twenty", "20"),
+    ("thirty", "30"),
+    ("forty", "40"),
+    ("fifty", "50"),
+    ("sixty", "60"),
+    ("ninety", "90"),
+    ("hundred", "100"),
+    ("thousand", "1000"),
+    ("dozen", "12"),
+    ("half", "1/2"),
+    ("quarter", "1/4"),
+    ("once", "1x"),
+    ("twice", "2x"),
+    ("thrice", "3x"),
+    ("zwei", "2"),
+    ("drei", "3"),
+    ("vier", "4"),
+    ("sechs", "6"),
+    ("sieben", "7"),
+    ("acht", "8"),
+    ("neun", "9"),
+    ("zehn", "10"),
+    ("zwanzig", "20"),
+    ("deux", "2"),
+    ("trois", "3"),
+    ("quatre", "4"),
+    ("cinq", "5"),
+    ("huit", "8"),
+    ("neuf", "9"),
+    ("dix", "10"),
+    ("vingt", "20"),
+    ("tres", "3"),
+    ("cuatro", "4"),
+    ("cinco", "5"),
+    ("seis", "6"),
+    ("siete", "7"),
+    ("ocho", "8"),
+    ("diez", "10"),
+    ("veinte", "20"),
+    ("два", "2"),
+    ("две", "2"),
+    ("три", "3"),
+    ("четыре", "4"),
+    ("пять", "5"),
+    ("шесть", "6"),
+    ("семь", "7"),
+    ("восемь", "8"),
+    ("девять", "9"),
+    ("десять", "10"),
+    ("двадцать", "20"),
+];
+
+/// The digits of a number in words.
+fn in_digits(word: &str) -> Option<&'static str> {
+    IN_WORDS.iter().find(|(known, _)| *known == word).map(|(_, digits)| *digits)
+}
 
 fn detail(word: &str) -> Option<Detail> {
     let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | '-' | '*' | ':' | '+'));

@@ -442,3 +442,31 @@ fn the_office_goes_by_the_seeds_words_where_there_are_words() {
         assert_eq!(office(older, newer), expected, "{older} / {newer}");
     }
 }
+
+#[test]
+fn numbers_in_words_are_numbers_and_marks_are_none_of_a_text() {
+    for (older, newer) in [
+        ("the worker pool has two workers per core", "the worker pool has three workers per core"),
+        ("Retry a failed upload twice before giving up", "Retry a failed upload once before giving up"),
+        ("the nightly job keeps ten minutes of logs", "the nightly job keeps twenty minutes of logs"),
+        ("в пуле два рабочих на каждое ядро", "в пуле десять рабочих на каждое ядро"),
+    ] {
+        assert_ne!(
+            Parts::of(older).office_relation_to(&Parts::of(newer)),
+            Relation::Duplicate,
+            "{older} / {newer}"
+        );
+    }
+    for (older, newer) in [
+        ("use pnpm and never npm for the web app", "use pnpm and never `npm` for the web app"),
+        ("use vitest instead of jest for unit tests", "use vitest instead of **jest** for \"unit tests\""),
+        ("the release must not be squashed here", "the release must **not** be squashed here !"),
+        ("the worker pool has 2 workers per core", "the worker pool has two workers per core"),
+    ] {
+        assert_eq!(
+            Parts::of(older).office_relation_to(&Parts::of(newer)),
+            Relation::Duplicate,
+            "{older} / {newer}"
+        );
+    }
+}

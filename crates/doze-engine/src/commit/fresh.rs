@@ -1,10 +1,11 @@
 //! Which of the events that a call brings are new.
 //!
 //! A session file tells the events of another session again, with their ids, when it is a fork or a resumed copy: they
-//! are known in the whole project. What a call tells itself is known in its own session only, since callers make up ids
-//! (or give none), and two agents that were told the same have both been told.
+//! are known in the whole project. What a call tells itself with an id and a time is known in all sessions of its agent, for
+//! the same reason, and else in its own session only: callers make up ids (or give none), and two agents that were told
+//! the same have both been told.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use doze_core::model::{Event, Origin, ProjectId, SessionKey};
 use doze_store::{ChangeSet, KnownIn, Snapshot};
@@ -38,15 +39,24 @@ impl Fresh {
         first: u64,
     ) -> ChangeSet {
         let (read, told) = self.events.split_at(self.read);
-        let from_file = KnownIn::Project(project.cloned());
-        let parts = [(from_file, first, read), (KnownIn::Session, first + read.len() as u64, told)];
-        for (known_in, first, events) in parts {
+        let in_project = || KnownIn::Project(project.cloned());
+        let parts = told.chunk_by(|a, b| is_exact(a) == is_exact(b)).map(|events| {
+            (if events.first().is_some_and(is_exact) { in_project() } else { KnownIn::Session }, events)
+        });
+        let mut first = first;
+        for (known_in, events) in [(in_project(), read)].into_iter().chain(parts) {
             if !events.is_empty() {
                 set = set.append_events(key.clone(), known_in, first, events.to_vec());
+                first += events.len() as u64;
             }
         }
         set
     }
+}
+
+/// An event that tells its id and its time: no other one does so with the same words.
+fn is_exact(event: &Event) -> bool {
+    event.at.is_some() && !event.id.as_str().is_empty()
 }
 
 impl Work<'_> {
@@ -87,11 +97,26 @@ impl Work<'_> {
         let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
         let own = snapshot.known_events_of(self.owner, key, &prints)?;
         let places = self.known_in_project(snapshot, &prints)?;
-        let is_known =
-            own.into_iter().zip(places).enumerate().map(|(at, (own, place))| {
-                own.is_some() || place.is_some_and(|place| at < read || place == *key)
-            });
-        Ok(is_known.collect())
+        let mut is_known = Vec::with_capacity(events.len());
+        let mut agents: BTreeMap<SessionKey, bool> = BTreeMap::new();
+        for (at, (own, place)) in own.into_iter().zip(places).enumerate() {
+            let is_elsewhere = match place {
+                None => false,
+                Some(place) if at < read || place == *key => true,
+                Some(_) if !is_exact(&events[at]) => false,
+                Some(place) => match agents.get(&place) {
+                    Some(is_own) => *is_own,
+                    None => {
+                        let session = snapshot.session(self.owner, &place)?;
+                        let is_own = session.is_some_and(|session| session.agent.id == self.request.agent.id);
+                        agents.insert(place, is_own);
+                        is_own
+                    }
+                },
+            };
+            is_known.push(own.is_some() || is_elsewhere);
+        }
+        Ok(is_known)
     }
 
     /// The events without the sentences that a person forgot: of what people say those that they forgot after they were

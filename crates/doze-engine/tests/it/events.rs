@@ -44,16 +44,26 @@ fn what_was_told_to_several_agents_was_told_to_each_of_them() {
 }
 
 #[test]
-fn ids_are_unique_within_a_session_and_mean_nothing_in_another_one() {
+fn ids_are_an_agents_own_and_a_fork_that_tells_its_events_again_counts_nothing() {
     let kit = Kit::new();
     let cwd = kit.project("shop");
     let events = || vec![prompt(1, "continue"), answer(2, "done")];
-    for (by, session) in [("alex", "y"), ("sam", "y"), ("alex", "z")] {
+    for (by, session) in [("alex", "y"), ("sam", "y")] {
         assert_eq!(kit.commit(turn(session, by, &cwd, events())).events.new, 2, "{by} {session}");
         assert_eq!(messages(&kit, &cwd, by, session), ["continue", "done"]);
     }
     let appended = kit.engine.append(&kit.owner, turn("y", "sam", &cwd, events())).unwrap();
     assert_eq!(appended.events, EventCounts { new: 0, known: 2, skipped: 0 }, "an append may be repeated");
+    // With id, time and text of an event of the same agent's it is that event.
+    let fork = [events(), vec![answer(3, "Note: the parcel queue needs two brokers here.")]].concat();
+    let forked = kit.commit(turn("z", "alex", &cwd, fork));
+    assert_eq!((forked.events, forked.facts.added), (EventCounts { new: 1, known: 2, skipped: 0 }, 1));
+    let later = vec![Event { at: None, ..prompt(1, "continue") }, prompt(1, "and go on")];
+    assert_eq!(
+        kit.commit(turn("w", "alex", &cwd, later)).events.new,
+        2,
+        "another time or text is another event"
+    );
 }
 
 #[test]
