@@ -191,6 +191,9 @@ pub enum KnownIn {
     /// In every session of a project, `None` for those of no project: forks and resumed copies repeat the file of another
     /// session with its ids.
     Project(Option<ProjectId>),
+    /// In every session of an agent in a project: who tells the events of a session again, with their ids and times, has
+    /// forked or resumed it.
+    Agent(AgentId, Option<ProjectId>),
     /// In their own session only: whoever tells events makes up their ids, and another one may choose the same.
     Session,
 }

@@ -8,7 +8,9 @@ use doze_core::model::{
 use crate::change::{Change, ChangeSet, Changed, Family, KnownIn, Subject};
 use crate::envelope::{seal, seal_json, seal_record, seal_vectors};
 use crate::error::ApplyError;
-use crate::stored::{EventMark, StoredChanges, StoredEvent, countdown, facets, known_in_session};
+use crate::stored::{
+    EventMark, StoredChanges, StoredEvent, countdown, facets, known_in_agent, known_in_session,
+};
 
 /// Bytes one part of a key may have.
 const MAX_NAME: usize = 16 << 10;
@@ -84,6 +86,7 @@ fn prepare_one(owner: &OwnerId, change: Change) -> Result<(Op, Option<Changed>),
         Change::AppendEvents { session, known_in, first, events } => {
             let known_in = match known_in {
                 KnownIn::Project(project) => part("project", project.as_ref().map_or("", |id| id.as_str()))?,
+                KnownIn::Agent(agent, project) => known_in_agent(&agent, project.as_ref()),
                 KnownIn::Session => known_in_session(&session),
             };
             put_events(session, known_in, first, events)?

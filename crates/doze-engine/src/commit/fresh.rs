@@ -5,9 +5,9 @@
 //! the same reason, and else in its own session only: callers make up ids (or give none), and two agents that were told
 //! the same have both been told.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use doze_core::model::{Event, Origin, ProjectId, SessionKey};
+use doze_core::model::{AgentId, Event, Origin, ProjectId, SessionKey};
 use doze_store::{ChangeSet, KnownIn, Snapshot};
 
 use super::identity::former;
@@ -35,16 +35,17 @@ impl Fresh {
         &self,
         mut set: ChangeSet,
         key: &SessionKey,
+        agent: &AgentId,
         project: Option<&ProjectId>,
         first: u64,
     ) -> ChangeSet {
         let (read, told) = self.events.split_at(self.read);
-        let in_project = || KnownIn::Project(project.cloned());
         let parts = told.chunk_by(|a, b| is_exact(a) == is_exact(b)).map(|events| {
-            (if events.first().is_some_and(is_exact) { in_project() } else { KnownIn::Session }, events)
+            let by_agent = || KnownIn::Agent(agent.clone(), project.cloned());
+            (if events.first().is_some_and(is_exact) { by_agent() } else { KnownIn::Session }, events)
         });
         let mut first = first;
-        for (known_in, events) in [(in_project(), read)].into_iter().chain(parts) {
+        for (known_in, events) in [(KnownIn::Project(project.cloned()), read)].into_iter().chain(parts) {
             if !events.is_empty() {
                 set = set.append_events(key.clone(), known_in, first, events.to_vec());
                 first += events.len() as u64;
@@ -97,26 +98,16 @@ impl Work<'_> {
         let prints: Vec<[u8; 16]> = events.iter().map(Event::fingerprint).collect();
         let own = snapshot.known_events_of(self.owner, key, &prints)?;
         let places = self.known_in_project(snapshot, &prints)?;
-        let mut is_known = Vec::with_capacity(events.len());
-        let mut agents: BTreeMap<SessionKey, bool> = BTreeMap::new();
-        for (at, (own, place)) in own.into_iter().zip(places).enumerate() {
-            let is_elsewhere = match place {
-                None => false,
-                Some(place) if at < read || place == *key => true,
-                Some(_) if !is_exact(&events[at]) => false,
-                Some(place) => match agents.get(&place) {
-                    Some(is_own) => *is_own,
-                    None => {
-                        let session = snapshot.session(self.owner, &place)?;
-                        let is_own = session.is_some_and(|session| session.agent.id == self.request.agent.id);
-                        agents.insert(place, is_own);
-                        is_own
-                    }
-                },
-            };
-            is_known.push(own.is_some() || is_elsewhere);
-        }
-        Ok(is_known)
+        let by_agent = self.in_places(&|project| {
+            snapshot.known_events_by(self.owner, &self.request.agent.id, project, &prints)
+        })?;
+        let known = own.into_iter().zip(places).zip(by_agent).enumerate();
+        let is_known = known.map(|(at, ((own, place), by_agent))| {
+            own.is_some()
+                || place.is_some_and(|place| at < read || place == *key)
+                || is_exact(&events[at]) && by_agent.is_some()
+        });
+        Ok(is_known.collect())
     }
 
     /// The events without the sentences that a person forgot: of what people say those that they forgot after they were
@@ -143,13 +134,21 @@ impl Work<'_> {
         snapshot: &Snapshot,
         prints: &[[u8; 16]],
     ) -> Result<Vec<Option<SessionKey>>, EngineError> {
-        let mut known = snapshot.known_events(self.owner, self.place.id(), prints)?;
+        self.in_places(&|project| snapshot.known_events(self.owner, project, prints))
+    }
+
+    /// What is known in the project, else in one that was merged into it.
+    fn in_places(&self, known_in: KnownBy<'_>) -> Result<Vec<Option<SessionKey>>, EngineError> {
+        let mut known = known_in(self.place.id())?;
         for id in former(self.place) {
-            let before = snapshot.known_events(self.owner, Some(&id), prints)?;
-            for (known, before) in known.iter_mut().zip(before) {
+            for (known, before) in known.iter_mut().zip(known_in(Some(&id))?) {
                 *known = known.take().or(before);
             }
         }
         Ok(known.into_iter().map(|place| place.map(|(session, _)| session)).collect())
     }
 }
+
+/// Looks fingerprints up in a project.
+type KnownBy<'a> =
+    &'a dyn Fn(Option<&ProjectId>) -> Result<Vec<Option<(SessionKey, u64)>>, doze_store::ReadError>;

@@ -7,8 +7,8 @@ use doze_core::duplicate::{Parts, Relation};
 use doze_core::facts::{self, FactCandidate};
 use doze_core::injected;
 use doze_core::model::{
-    AgentRef, CONTRADICTS, Context, Event, Face, Memory, MemoryId, Origin, OwnerId, Scope, Session, Source,
-    Status, Verification, content_hash,
+    AgentRef, CONTRADICTS, Context, Event, EventKind, Face, Memory, MemoryId, Origin, OwnerId, Scope,
+    Session, Source, Status, Verification, content_hash,
 };
 use doze_core::promote::{self, Comparable as _, Fact, FactDecision, Sighting, Skipped};
 use doze_core::text;
@@ -87,7 +87,7 @@ impl Work<'_> {
                 handed_on.insert(text::one_line(text));
             }
         }
-        let printed = [printed(&waiting), printed(fresh)].concat();
+        let printed = [printed(&waiting), printed(fresh), self.handed()].concat();
         let mut desk =
             Desk::open(engine, snapshot, self.owner, session.agent.clone(), session.project.clone())?;
         for Earlier { first, at, candidate } in candidates {
@@ -119,13 +119,26 @@ impl Work<'_> {
     }
 }
 
+impl Work<'_> {
+    /// What the call puts in front of the agent, as it was before sections that were put in were cut out: an orchestrator
+    /// hands on what it was told itself.
+    fn handed(&self) -> Vec<String> {
+        let prompts = self.request.events.iter().filter(|event| event.kind == EventKind::Prompt);
+        prompts.map(|event| compared(&event.text)).collect()
+    }
+}
+
+fn compared(text: &str) -> String {
+    text::one_line(text::cut(text, MAX_PRINTED)).to_lowercase()
+}
+
 /// What tools printed in these events, as it is compared.
 fn printed(events: &[Event]) -> Vec<String> {
     let outputs = events.iter().filter_map(|event| event.tool.as_ref()).map(|tool| &tool.output);
-    outputs.map(|output| text::one_line(text::cut(output, MAX_PRINTED)).to_lowercase()).collect()
+    outputs.map(|output| compared(output)).collect()
 }
 
-/// Whether an agent only gives back what a page or a file told it: nothing is learned of that (`R18`).
+/// Whether an agent only gives back what a page, a file or its task told it: nothing is learned of that (`R7`, `R18`).
 fn is_copied(printed: &[String], fact: &str) -> bool {
     let fact = text::one_line(fact).to_lowercase();
     fact.len() >= MIN_COPIED && printed.iter().any(|output| output.contains(&fact))

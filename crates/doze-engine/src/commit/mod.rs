@@ -487,7 +487,7 @@ impl<'a> Work<'a> {
                 set = checkpointed(set, &key, ledger, first, rounds)?;
             }
         }
-        Ok(fresh.appended(set, &key, self.place.id(), first))
+        Ok(fresh.appended(set, &key, &self.request.agent.id, self.place.id(), first))
     }
 
     /// Whether a session that nobody learned from so far is one that is learned from.

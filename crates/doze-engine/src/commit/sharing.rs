@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use doze_core::duplicate::{Parts, Relation};
+use doze_core::duplicate::{Parts, Relation, relation};
 use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Scope, Status};
 use doze_core::promote::{self, Fact, PROMOTE_AT, Promotion, Sighting};
 use doze_store::{ApplyError, Change, ChangeSet, Family, Snapshot, Subject};
@@ -15,6 +15,8 @@ use super::known::Cache;
 use super::{Receipt, fellows};
 use crate::{CONFLICT_RETRIES, Engine, EngineError, Problem, encoded, lock};
 
+/// Memories of the project that a fact is compared with before it is shared.
+const MAX_COMPARED: usize = 10;
 /// Commits that are kept in one step at most, which bounds its size.
 const MAX_TOGETHER: usize = 100;
 
@@ -164,14 +166,37 @@ impl Engine {
         let table = Table::open(self, snapshot, owner, project)?;
         let (mut due, mut rest) = (Vec::new(), Vec::new());
         for found in &finds.found {
-            let is_due = found.own.reinforce_count >= PROMOTE_AT
+            let is_known = table.known_to_project(finds, found).is_some();
+            let is_due = is_known
+                || found.own.reinforce_count >= PROMOTE_AT
                 || !found.own.confirmed_by.is_empty()
-                || table.known_to_project(finds, found).is_some()
                 || !table.known_to_fellows(found)?.is_empty();
-            let place = if is_due { &mut due } else { &mut rest };
+            let may_be = is_due && (is_known || !self.is_denied(snapshot, owner, project, found)?);
+            let place = if may_be { &mut due } else { &mut rest };
             place.push(found.clone());
         }
         Ok((due, rest))
+    }
+
+    /// Whether the person wrote down for the project that it is otherwise: what they vouch for is not outvoted.
+    fn is_denied(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        project: &ProjectId,
+        found: &Found,
+    ) -> Result<bool, EngineError> {
+        let scope = Scope::Project(project.clone());
+        // Without waiting for the index: who writes something down does so well before it is found by several.
+        for id in self.inner.index.similar(owner, &scope, &found.text, 0, MAX_COMPARED) {
+            let memory = snapshot.memory(owner, &id)?.filter(Memory::is_protected);
+            if memory
+                .is_some_and(|memory| relation(promote::text_of(&memory), &found.text) == Relation::Update)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn in_turn(

@@ -39,6 +39,29 @@ impl Engine {
         Ok(false)
     }
 
+    /// Whether this text was forgotten in any project: it would be told in all of them.
+    pub(crate) fn is_forgotten_anywhere(
+        &self,
+        snapshot: &Snapshot,
+        owner: &OwnerId,
+        text: &str,
+        said_by: Origin,
+    ) -> Result<bool, EngineError> {
+        let Some(key) = snapshot.aux(owner, Family::Setting, KEY)? else { return Ok(false) };
+        let mut places: Vec<Option<ProjectId>> = vec![None];
+        for project in snapshot.projects(owner)? {
+            places.extend(former_ids(&project.aliases).map(Some));
+            places.push(Some(project.id));
+        }
+        for grave in graves(&key, &places, text) {
+            if snapshot.aux(owner, Family::Tombstone, &grave)?.is_some_and(|held| is_against(&held, said_by))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether this text was forgotten in a project, or in no project, and the set, which holds only as long as it is not:
     /// somebody may forget it before the set is applied.
     pub(crate) fn unless_forgotten(

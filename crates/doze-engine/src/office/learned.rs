@@ -173,7 +173,7 @@ impl Engine {
             if request.summary.is_none() {
                 return Ok((rated(learned, &ratings)?, Vec::new()));
             }
-            if self.is_forgotten(snapshot, owner, None, &summary, Origin::Agent)? {
+            if self.is_forgotten_anywhere(snapshot, owner, &summary, Origin::Agent)? {
                 learned.last_is_gone = true;
                 return Ok((None, Vec::new()));
             }
@@ -231,7 +231,7 @@ impl Engine {
         self.change_learned(owner, |snapshot, learned| {
             let (mut fresh, mut graves) = (Vec::new(), Vec::new());
             for entry in entries {
-                if !self.is_forgotten(snapshot, owner, None, &grave(entry), Origin::Agent)? {
+                if !self.is_forgotten_anywhere(snapshot, owner, &grave(entry), Origin::Agent)? {
                     fresh.push(entry.clone());
                     graves.push(grave(entry));
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use doze_core::model::{Outcome, SessionEnd, WorkStatus};
+use doze_core::model::{Origin, Outcome, SessionEnd, WorkStatus};
 use doze_core::render::recovery::{FIRST_LINE, LAST_LINE, RecoverySource};
 use doze_core::tokens;
 use doze_engine::{
@@ -124,6 +124,38 @@ fn a_sentence_is_forgotten_as_a_fact_and_as_a_review_pattern_at_once() {
     let facts = context(&kit, &web, "sam").facts;
     let left: Vec<&str> = facts.iter().map(|fact| fact.body.as_str()).collect();
     assert_eq!(left, ["Dropdown menus hide behind the header on phones"]);
+}
+
+#[test]
+fn what_a_person_forgot_in_a_project_is_told_to_no_project() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    let rule = "Never call the ledger twice in one request";
+    kit.commit(turn("s", "a", &shop, vec![prompt(1, &format!("Note: {rule}."))]));
+    let known = ListRequest { reader: reader(&shop, "a"), limit: 10, ..Default::default() };
+    let id = kit.engine.memories(&kit.owner, &known).unwrap().items[0].id.clone();
+    kit.engine.forget(&kit.owner, &Forget::Memory(id), true).unwrap();
+    let flagged = format!("VERDICT: FAIL\n1. {rule}");
+    for _ in 0..2 {
+        assert_eq!(kit.engine.office_review(&kit.owner, Some("FAIL"), &flagged).unwrap().left_out, 1);
+    }
+}
+
+#[test]
+fn what_stands_in_an_agents_task_is_no_finding_of_its() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    let fact = "the parcel queue needs two brokers here";
+    kit.commit(turn("lead", "lead", &shop, vec![answer(1, &format!("Note: {fact}."))]));
+    let text = context(&kit, &shop, "lead").told.text;
+    assert!(text.contains(fact), "{text}");
+    for (n, by) in ["w1", "w2", "w3"].into_iter().enumerate() {
+        let mut task = prompt(10 + n as i64, &format!("{text}\n\nYour task: build the wall"));
+        task.origin = Origin::Agent;
+        let events = vec![task, answer(20 + n as i64, &format!("Note: {fact}. SUMMARY: the wall is built"))];
+        let facts = kit.commit(turn(by, by, &shop, events)).facts;
+        assert_eq!((facts.added, facts.promoted), (0, 0), "{by}: {facts:?}");
+    }
 }
 
 #[test]

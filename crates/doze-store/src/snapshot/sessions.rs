@@ -11,7 +11,7 @@ use crate::envelope::{unseal_json, unseal_record};
 use crate::error::ReadError;
 use crate::stored::{
     AGENT_FACETS, AGENT_IN_PROJECT_FACETS, StoredEvent, StoredPlace, agent_facet, agent_in_project_facet,
-    countdown, counted, known_in_session, project_facet,
+    countdown, counted, known_in_agent, known_in_session, project_facet,
 };
 use crate::tables::{EVENTS, FINGERPRINTS, SESSION_TIMES, SESSIONS};
 
@@ -297,6 +297,17 @@ impl Snapshot {
         fingerprints: &[[u8; 16]],
     ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
         self.marked(owner, &known_in_session(session), fingerprints)
+    }
+
+    /// For each fingerprint where its event lies, if the agent told it in the project.
+    pub fn known_events_by(
+        &self,
+        owner: &OwnerId,
+        agent: &AgentId,
+        project: Option<&ProjectId>,
+        fingerprints: &[[u8; 16]],
+    ) -> Result<Vec<Option<(SessionKey, u64)>>, ReadError> {
+        self.marked(owner, &known_in_agent(agent, project), fingerprints)
     }
 
     fn marked(

@@ -1,6 +1,6 @@
 //! Events, each with the fingerprint it became known under.
 
-use doze_core::model::{Event, EventId, EventKind, Origin, SessionKey, ToolUse};
+use doze_core::model::{AgentId, Event, EventId, EventKind, Origin, ProjectId, SessionKey, ToolUse};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub(crate) struct EventMark {
     /// The fingerprint, in hex.
     #[serde(default)]
     pub(crate) mark: String,
-    /// The project in which it is known, empty for none; or the session, see [`known_in_session`].
+    /// The project in which it is known, empty for none; or the session or agent, see [`known_in_session`].
     #[serde(default)]
     pub(crate) known_in: String,
 }
@@ -54,6 +54,11 @@ impl EventMark {
 /// What stands for a session where events are known: no project's id holds a NUL.
 pub(crate) fn known_in_session(session: &SessionKey) -> String {
     format!("{}\0{}", session.session, session.harness)
+}
+
+/// The same for an agent in a project; no session's name is empty.
+pub(crate) fn known_in_agent(agent: &AgentId, project: Option<&ProjectId>) -> String {
+    format!("\0{agent}\0{}", project.map_or("", ProjectId::as_str))
 }
 
 /// An event with its mark, whose fields [`EventMark`] reads without the rest.

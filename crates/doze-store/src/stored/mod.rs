@@ -10,7 +10,7 @@ mod place;
 mod project;
 mod session;
 
-pub(crate) use event::{EventMark, StoredEvent, known_in_session};
+pub(crate) use event::{EventMark, StoredEvent, known_in_agent, known_in_session};
 pub(crate) use log::StoredChanges;
 pub(crate) use memory::MemoryFacts;
 pub(crate) use place::StoredPlace;
