@@ -71,7 +71,9 @@ fn at_most_two_runs_are_read_at_once() {
     for session in ["a", "b", "c", "d"] {
         assert_eq!(end(&mut client, &home, session)["extraction"], "queued");
     }
-    until("two to run", || (count(&running) == 2).then_some(()));
+    // Each writes how many it saw before it may end.
+    let seen = || fs::read_to_string(home.path().join("counts")).unwrap_or_default().lines().count();
+    until("two to run", || (count(&running) == 2 && seen() == 2).then_some(()));
     let queue = client.call("status", json!({}))["queue"].clone();
     assert_eq!((&queue["running"], &queue["pending"]), (&json!(2), &json!(2)));
     fs::write(&go, "").unwrap();

@@ -321,6 +321,25 @@ pub(crate) fn feedback(app: &mut App, args: &FeedbackArgs) -> CommandResult {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ConfirmArgs {
+    /// The memory's id
+    id: String,
+    /// The agent that found the same
+    #[arg(long)]
+    agent: String,
+    /// The project, by a folder in it
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// `doze confirm ID`.
+pub(crate) fn confirmed(app: &mut App, args: &ConfirmArgs) -> CommandResult {
+    let params = json!({"id": args.id, "agent": args.agent, "cwd": app::folder(args.cwd.as_deref())?});
+    let answer = app.call(method::MEMORY_CONFIRM, params)?;
+    done(app, &answer, &format!("noted: {} found {} as well", one_line(&args.agent), args.id))
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct ReviewArgs {
     /// The memory to decide on; without one all that wait
     id: Option<String>,

@@ -74,6 +74,8 @@ enum Command {
     Review(memory::ReviewArgs),
     /// Say what a memory was worth
     Feedback(memory::FeedbackArgs),
+    /// Note that an agent found the same on its own
+    Confirm(memory::ConfirmArgs),
     /// Copy a memory into CLAUDE.md or AGENTS.md
     Promote(memory::PromoteArgs),
     /// Delete for good
@@ -92,6 +94,8 @@ enum Command {
     Import(session::ImportArgs),
     /// Write an office's memory as the original program keeps it
     Export(office::ExportArgs),
+    /// Show or tell what an office learned across its projects
+    Office(office::Args),
     /// Count what is in a session file; nothing is stored
     Transcript(session::TranscriptArgs),
     /// Have a session read again, also when that failed before
@@ -162,6 +166,7 @@ impl Cli {
             Command::Pin(args) => memory::pin(app, &args),
             Command::Review(args) => memory::review(app, &args),
             Command::Feedback(args) => memory::feedback(app, &args),
+            Command::Confirm(args) => memory::confirmed(app, &args),
             Command::Promote(args) => memory::promote(app, &args),
             Command::Forget(args) => memory::forget(app, &args),
             Command::Reinstate(args) => memory::reinstate(app, &args),
@@ -171,6 +176,7 @@ impl Cli {
             Command::Commit(args) => session::commit(app, &args),
             Command::Import(args) => session::import(app, &args),
             Command::Export(args) => office::export(app, &args),
+            Command::Office(args) => office::run(app, &args),
             Command::Mcp(args) => mcp::run(&args),
             Command::Extract(args) => session::extract(app, &args),
             Command::Transcript(args) => session::transcript(app, &args),
@@ -253,6 +259,12 @@ mod tests {
             "review i --accept",
             "review --reject i",
             "feedback i helpful",
+            "confirm i --agent sam",
+            "office",
+            "office review f.txt --verdict FAIL",
+            "office plan -",
+            "office project --summary s --tech t --rating visual=4 --failed",
+            "office forget words",
             "promote i --to CLAUDE.md",
             "forget i",
             "forget --session s",

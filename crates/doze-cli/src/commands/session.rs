@@ -172,7 +172,7 @@ fn document(file: &Path) -> Result<Map<String, Value>, CommandError> {
     }
 }
 
-fn read_text(source: impl Read, name: &str) -> Result<String, CommandError> {
+pub(super) fn read_text(source: impl Read, name: &str) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     source.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| CommandError::io(name, &error))?;
     if bytes.len() as u64 > MAX_DOCUMENT {
