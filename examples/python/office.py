@@ -5,10 +5,12 @@ import json, os, socket, sys
 class Doze:
     def __init__(self):
         env = os.environ.get
-        home, runtime = env("DOZE_HOME"), env("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-        place = f"{home}/run/dozed.sock" if home else f"{runtime}/doze/dozed.sock"
+        state = env("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        homes = [f"{env('XDG_RUNTIME_DIR') or f'/run/user/{os.getuid()}'}/doze", f"{state}/doze/run"]
+        homes = [f"{env('DOZE_HOME')}/run"] if env("DOZE_HOME") else homes
+        places = [env("DOZE_SOCKET")] if env("DOZE_SOCKET") else [f"{home}/dozed.sock" for home in homes]
         self.socket, self.last = socket.socket(socket.AF_UNIX), 0
-        self.socket.connect(env("DOZE_SOCKET") or place)
+        self.socket.connect(next(filter(os.path.exists, places), places[0]))
         self.answers = self.socket.makefile("rb")
         self.call("hello", protocol=1, client="office.py/1")
 

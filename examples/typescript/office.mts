@@ -1,4 +1,5 @@
 // A client of doze in plain TypeScript, and an agent's day with it:  node office.mts FOLDER
+import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { resolve } from "node:path";
@@ -11,9 +12,11 @@ export class Doze {
   private answers: AsyncIterator<string>;
 
   constructor() {
-    const { DOZE_SOCKET, DOZE_HOME, XDG_RUNTIME_DIR } = process.env;
+    const { DOZE_SOCKET, DOZE_HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME, HOME } = process.env;
     const runtime = XDG_RUNTIME_DIR || `/run/user/${process.getuid!()}`;
-    this.socket = connect(DOZE_SOCKET || (DOZE_HOME ? `${DOZE_HOME}/run/dozed.sock` : `${runtime}/doze/dozed.sock`));
+    const homes = DOZE_HOME ? [`${DOZE_HOME}/run`] : [`${runtime}/doze`, `${XDG_STATE_HOME || `${HOME}/.local/state`}/doze/run`];
+    const places = DOZE_SOCKET ? [DOZE_SOCKET] : homes.map((home) => `${home}/dozed.sock`);
+    this.socket = connect(places.find((place) => existsSync(place)) ?? places[0]);
     this.answers = createInterface({ input: this.socket })[Symbol.asyncIterator]();
   }
 
