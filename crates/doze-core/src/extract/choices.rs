@@ -63,6 +63,7 @@ pub(super) fn find(events: &[&(u64, Event)], said: &[Said<'_>]) -> Vec<Extracted
         }
         found.extend(picked(*ordinal, event));
     }
+    found.extend(answered(events, said));
     // What the agent said last stands: earlier reasons may have been given up.
     found.extend(of_agent.split_off(of_agent.len().saturating_sub(MAX_OF_AGENT)));
     found
@@ -92,6 +93,88 @@ fn choice(ordinal: u64, event: &Event, sentence: &str, origin: Origin) -> Extrac
         at: event.at,
         everywhere: false,
     }
+}
+
+/// `A or B` in a question.
+static ALTERNATIVES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?P<head>,\s*|:\s*)?\b(?:either\s+)?(?P<a>[\w./@+#-]+(?:\s[\w./@+#-]+)?)\s+or\s+(?P<b>[\w./@+#-]+)")
+        .expect("a valid pattern")
+});
+
+/// What the person answered to a question of the agent's that named two ways, in prose.
+fn answered(events: &[&(u64, Event)], said: &[Said<'_>]) -> Vec<Extracted> {
+    let mut found = Vec::new();
+    let mut asked: Option<(u64, &str)> = None;
+    for (ordinal, event) in events {
+        if event.kind == EventKind::Answer && event.origin == Origin::Agent {
+            asked = sentences(&event.text, true)
+                .last()
+                .copied()
+                .filter(|question| question.ends_with('?') && question.chars().count() <= MAX_QUESTION)
+                .map(|question| (*ordinal, question));
+        } else if event.kind == EventKind::Prompt {
+            let first = said.iter().find(|said| said.ordinal == *ordinal && said.is_meant());
+            if let Some(((at, question), said)) = asked.take().zip(first) {
+                found.extend(decided(at, question, said));
+            }
+        }
+    }
+    found
+}
+
+/// One of two ways that a question named, when the answer names it and not the other.
+fn decided(asked_at: u64, question: &str, said: &Said<'_>) -> Option<Extracted> {
+    static PASSING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:now|next|proceed|continue|ready|first|later|today|start\s+with)\b")
+            .expect("a valid pattern")
+    });
+    static ASKING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^(?:so,?\s+|and\s+)?(?:shall|should|do|would|can|may|could)\s+(?:i|we|you)\s+(?:(?:want|prefer|like)\s+)?(?:me\s+)?(?:to\s+)?")
+            .expect("a valid pattern")
+    });
+    let ways = ALTERNATIVES.captures(question)?;
+    let (a, b) = (ways["a"].to_owned(), ways["b"].to_owned());
+    let answer = said.sentence.trim();
+    let names = |way: &str| {
+        let last = way.rsplit(' ').next().unwrap_or(way).to_lowercase();
+        answer
+            .split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | ';' | ':'))
+            .any(|word| word.to_lowercase() == last)
+    };
+    let chosen = match (names(&a), names(&b)) {
+        (true, false) => a.rsplit(' ').next().unwrap_or(&a).to_owned(),
+        (false, true) => b.clone(),
+        _ => return None,
+    };
+    let is_kept = answer.chars().count() <= MAX_ANSWER
+        && !PASSING.is_match(question)
+        && !gate::is_question(answer)
+        && !gate::is_one_off(question)
+        && !gate::is_one_off(answer)
+        && !is_consent(answer);
+    let found = ways.get(0).filter(|_| is_kept)?;
+    let head = &question[..found.start()];
+    let title = if ways.name("head").is_some() {
+        format!("{}: {chosen}", subject(head))
+    } else {
+        let first = a.split(' ').count() > 1;
+        let verb = if first { a.split(' ').next().unwrap_or_default() } else { "" };
+        let rest = question[found.end()..].trim_end_matches('?');
+        let order = format!("{head}{verb}{}{chosen}{rest}", if first { " " } else { "" });
+        capitalised(ASKING.replace(&order, "").trim())
+    };
+    Some(Extracted {
+        kind: Kind::Decision,
+        title: short(&title, MAX_TITLE),
+        body: short(&format!("Asked \"{question}\", the person answered \"{answer}\"."), MAX_BODY),
+        topic_key: None,
+        files: files(answer),
+        confidence: 0.7,
+        evidence: vec![asked_at, said.ordinal],
+        origin: Origin::Person,
+        at: said.event.at,
+        everywhere: false,
+    })
 }
 
 /// What the person picked when the agent asked with options. The answer stands in the tool's output, but a person

@@ -727,3 +727,40 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_to_a_question_that_names_two_ways_is_a_decision() {
+    let decided = |question: &str, answer: &str| {
+        let events = [
+            Event::new("1", EventKind::Prompt, Origin::Person, "set the project up"),
+            Event::new("2", EventKind::Answer, Origin::Agent, format!("The skeleton is there. {question}")),
+            Event::new("3", EventKind::Prompt, Origin::Person, answer),
+        ];
+        let events: Vec<(u64, Event)> = (0..).zip(events).collect();
+        let found = extract(&events).into_iter().find(|found| found.body.starts_with("Asked"));
+        found.map(|found| (found.title, found.evidence))
+    };
+    for (question, answer, title) in [
+        (
+            "Which database should I use, Postgres or SQLite?",
+            "Postgres, because we need concurrent writers",
+            "Database: Postgres",
+        ),
+        (
+            "Shall I use axios or fetch for the requests?",
+            "fetch. we want no extra dependencies",
+            "Use fetch for the requests",
+        ),
+        ("Should we write the docs in English or German?", "in German please", "Write the docs in German"),
+    ] {
+        assert_eq!(decided(question, answer), Some((title.to_owned(), vec![1, 2])), "{question}");
+    }
+    for (question, answer) in [
+        ("Should I commit now or later?", "now"),
+        ("Should I use axios or fetch?", "what is the difference between axios and fetch?"),
+        ("Should I use axios or fetch?", "yes"),
+        ("Should I use axios or fetch?", "either axios or fetch is fine"),
+    ] {
+        assert_eq!(decided(question, answer), None, "{question} {answer}");
+    }
+}
