@@ -70,6 +70,15 @@ pub(super) fn is_asserted(sentence: &str) -> bool {
     stands_alone(sentence) && !HEDGE.is_match(sentence)
 }
 
+/// Whether a sentence tells how something went, or is still not understood.
+pub(super) fn is_past(sentence: &str) -> bool {
+    static PAST: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:was|were|failed|fails|crashed|crashes|broke|broken|green|red|not\s+sure|no\s+idea|again\s+please|again[.!]?$|faster|slower)\b")
+            .expect("a valid pattern")
+    });
+    PAST.is_match(sentence)
+}
+
 /// Whether a text names something that holds only once: a temporary or personal path, a hash, a ticket, a line.
 pub(super) fn is_one_off(text: &str) -> bool {
     ONE_OFF.is_match(text) || text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_hash)

@@ -25,6 +25,7 @@ mod shape;
 mod shell;
 mod signs;
 mod speech;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod wishes;

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::said::Said;
 use super::shape::{MAX_BODY, MAX_TITLE, capitalised, files, imperative, short};
-use super::{Extracted, cjk, gate};
+use super::{Extracted, cjk, gate, standing};
 use crate::model::{Kind, Origin};
 
 /// Characters of a sentence that tells who owns what; a longer one tells a story.
@@ -22,7 +22,7 @@ static LASTING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A preference of the speaker.
 static LIKING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bi\s+(?:(?:really|also|just|always|never|strongly|generally|usually|do|personally|do\s+not|don[’\x27]t|would|[’\x27]d)\s+)?(?:prefer|like|love|hate|dislike|want)\b.*\b(?:over|instead|rather|than|not|in\s+all|to\s+be|always|never|when|for)\b|\bi\s+(?:always|never|strongly|generally|usually|really)?\s*prefer\b|\bmy\s+preference\b")
+    Regex::new(r"(?i)\bi(?:['’]d|\s+would)\s+rather\b|\bi\s+(?:(?:really|also|just|always|never|strongly|generally|usually|do|personally|do\s+not|don[’\x27]t|would|[’\x27]d)\s+)?(?:prefer|like|love|hate|dislike|want)\b.*\b(?:over|instead|rather|than|not|in\s+all|to\s+be|always|never|when|for)\b|\bi\s+(?:always|never|strongly|generally|usually|really)?\s*prefer\b|\bmy\s+preference\b")
         .expect("a valid pattern")
 });
 
@@ -240,6 +240,7 @@ fn found(said: &Said<'_>) -> Option<Extracted> {
     let own = said.unquoted();
     let (kind, confidence) = judge(&own)
         .or_else(|| cjk::judge(&own))
+        .or_else(|| standing::judge(&own))
         .or_else(|| said.is_demanded.then_some(()).and_then(|()| told(sentence)))?;
     let reason = said.next.filter(|next| REASON.is_match(next) && next.chars().count() <= 200);
     let told = if sentence.len() < said.whole.len() { capitalised(sentence) } else { sentence.to_owned() };
