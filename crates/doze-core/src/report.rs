@@ -1,11 +1,12 @@
 //! Talk about a memory: what doze or its brief said, quoted to be rejected, forgotten or discussed. The statement in
 //! it is known already, and who reports it does not make it (`MODEL` ruling 17).
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::{regex, sentences};
+use crate::text::{normalise_words, regex, sentences};
 
 /// What is reported on: something doze keeps or shows.
 const MEMORY: &str = r"(?:memory|memories|brief|briefing|fact|note|entry|record)";
@@ -90,7 +91,7 @@ static GOES_ON: LazyLock<Regex> =
 /// What takes back the words before it.
 static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:no\s+wait|scratch\s+that|never\s*mind)\b|\b(?:i\s+(?:was|am)\s+wrong|that(?:['’]s|\s+is|\s+was)\s+(?:wrong|not\s+true|not\s+right|no\s+longer\s+true))\W*$",
+        r"(?i)\b(?:no\s+wait|scratch\s+that)\b|\bnever\s*mind\W*$|\b(?:i\s+(?:was|am)\s+wrong|that(?:['’]s|\s+is|\s+was)\s+(?:wrong|not\s+true|not\s+right|no\s+longer\s+true))\W*$",
     )
 });
 
@@ -132,36 +133,126 @@ static NOT_MEANT: LazyLock<Regex> = LazyLock::new(|| {
 /// Whether a person asks, doubts or reports something rather than telling it.
 pub(crate) fn is_doubt(sentence: &str) -> bool {
     (DOUBTS.is_match(sentence) || HEARSAY.is_match(sentence)) && !GOES_ON.is_match(sentence)
-        || QUOTED.is_match(sentence)
+        || is_quoted(sentence)
         || NOT_MEANT.is_match(sentence)
         || TAKES_BACK.is_match(sentence)
 }
 
+/// What somebody else said stands behind a colon; what one said oneself is one's own.
+fn is_quoted(sentence: &str) -> bool {
+    static OWN: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^[^:]*\b(?:i|my|our)\b[^:]*:"));
+    QUOTED.is_match(sentence) && !OWN.is_match(sentence)
+}
+
 /// Whether a sentence gives what somebody or something else says.
 pub(crate) fn is_hearsay(sentence: &str) -> bool {
-    HEARSAY.is_match(sentence) && !GOES_ON.is_match(sentence) || QUOTED.is_match(sentence)
+    HEARSAY.is_match(sentence) && !GOES_ON.is_match(sentence) || is_quoted(sentence)
 }
 
 /// Whether a sentence asks for an opinion of the one before, which is not the speaker's own then.
 pub(crate) fn asks_about_it(sentence: &str) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\b[^.]{0,60}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|not\s+sure\b|we\s+do(?:n['’]t|\s+not)\W*$|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
+            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\s+(?:a\s+|an\s+|still\s+|really\s+|also\s+|the\s+)*(?:good|bad|right|true|wrong|correct|wise|sensible|idea|case|necessary|needed|ok\s+with)\b[^.]{0,40}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|not\s+sure(?:\s+(?:yet|about\s+(?:that|this|it)))?\W*$|we\s+do(?:n['’]t|\s+not)\W*$|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
         )
     });
     ASKS.is_match(sentence)
 }
 
-/// Whether a person takes back what they said just before.
-pub(crate) fn takes_back_what_was_said(sentence: &str) -> bool {
+/// The words with which a person takes back what they said just before, and those besides: a sentence that goes on about
+/// something of its own means that.
+pub(crate) fn takes_back_what_was_said(sentence: &str) -> Option<TakenBack> {
     static BACK: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
             r"(?i)^\W*(?:(?:no|nah|nope|oh|ah|oops|ups|argh|ok(?:ay)?|sorry|wait|hold\s+on|actually|hm+|but|please)\W+)*(?:never\s*mind|no\s+wait\b|scratch\s+that\b|(?:scrap|undo|ignore|forget|disregard)\s+(?:(?:that|this|it)(?:\s+(?:please|again|rule|one|message))?|what\s+i\s+(?:just\s+)?said(?:\s+(?:before|earlier|above|just\s+now))?|(?:the|my)\s+last\s+(?:rule|one|message|prompt|thing|sentence))\s*(?:[.,!;:–—-]|$)|",
             r"wrong\s+(?:project|window|chat|terminal|repo|tab|session|thread)\b|that\s+was\s+(?:for|meant\s+for)\s+(?:another|a\s+different|the\s+other)\b|i\s+changed\s+my\s+mind|just\s+kidding|",
-            r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies|cancel\s+that\b|disregard\s+what\s+i\s+(?:just\s+)?said|on\s+second\s+thought\b|my\s+mistake\b|that\s+was\s+about\s+(?:another|a\s+different|the\s+other)\b)|^(?:刚才说错了|今のは忘れて|算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
+            r"(?:that|this)\s+(?:rule\s+)?no\s+longer\s+applies|it\s+no\s+longer\s+applies|cancel\s+that\b|disregard\s+what\s+i\s+(?:just\s+)?said|on\s+second\s+thought\b|my\s+mistake\b|(?:that|it)\s+was\s+a\s+joke|that\s+was\s+about\s+(?:another|a\s+different|the\s+other)\b)|^(?:刚才说错了|今のは忘れて|算了|忘了吧|当我没说|やっぱり(?:なし|いい)|忘れて|취소|아니다)"
         ))
     });
-    BACK.is_match(sentence)
+    // What else there is to say when one takes something back.
+    const IDLE: &[&str] = &[
+        "please",
+        "that",
+        "this",
+        "for",
+        "another",
+        "different",
+        "other",
+        "project",
+        "window",
+        "chat",
+        "tab",
+        "was",
+        "meant",
+        "wrong",
+        "again",
+        "sorry",
+        "before",
+        "message",
+        "rule",
+        "one",
+        "and",
+        "the",
+        "just",
+        "all",
+        "ignore",
+        "forget",
+        "scrap",
+        "undo",
+        "oops",
+        "never",
+        "changed",
+        "mind",
+        "mistake",
+        "kidding",
+        "joke",
+        "longer",
+        "applies",
+        "second",
+        "thought",
+        "said",
+        "what",
+        "last",
+        "prompt",
+        "thing",
+        "now",
+        "not",
+        "you",
+        "don",
+        "dont",
+        "only",
+        "joking",
+        "here",
+        "from",
+        "true",
+        "right",
+        "is",
+        "stale",
+        "correct",
+        "isnt",
+        "wait",
+    ];
+    let found = BACK.find(sentence)?;
+    static IDLE_TIGHT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"忽略|上一条|上一個|刚才|说的|说错|前面的?|请|さっき|忘れて|방금|말한"));
+    let rest = format!("{} {}", &sentence[..found.start()], &sentence[found.end()..]);
+    let rest = IDLE_TIGHT.replace_all(&rest, " ");
+    let words = normalise_words(&rest).into_iter().filter(|word| !IDLE.contains(&word.as_str())).collect();
+    Some(TakenBack { words })
+}
+
+/// What else a sentence speaks of that takes something back.
+pub(crate) struct TakenBack {
+    words: BTreeSet<String>,
+}
+
+impl TakenBack {
+    /// Whether it takes back what a sentence said.
+    pub(crate) fn means(&self, said: &str) -> bool {
+        let begins = |word: &String| word.chars().take(5).collect::<String>();
+        let said: BTreeSet<String> = normalise_words(said).iter().map(begins).collect();
+        self.words.is_empty() || self.words.iter().map(begins).any(|word| said.contains(&word))
+    }
 }
 
 /// A person's text up to where they paste what somebody or something else wrote: what follows a line like `The customer
@@ -178,22 +269,35 @@ pub(crate) fn before_paste(text: &str) -> &str {
         ))
     });
     static OWN: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r"(?i)\b(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|already\s+)?(?:said|say|wrote|told)\b")
+        regex(
+            r"(?i)\b(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|already\s+)?(?:said|say|wrote|told)\b|\b(?:rules?|conventions?|guidelines)\b|\bfrom\s+now\s+on\b|\bi(?:['’]m|\s+am|['’]d|\s+would)?\s+(?:want|need|like|saying|ask|expect)\b|\bi['’]d\b",
+        )
     });
     // A document by its name, with its text below; who asks for a change of one says what it shall be.
     static DOCUMENTS: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
-            r"(?im)^[^\n:]{0,60}\b(?:guide|guidelines|docs?|document|spec|prompt|reviews?|comments?|feedback|e?-?mail|ticket|template|draft|article|transcript|policy|newsletter|",
-            r"contract|sample|readme|claude|agents|contributing)(?:\.md)?(?:\s+(?:of|from|by|for|to)\s[^\n:]{1,40}|\s+(?:is|was|reads|goes))?:[ \t]*\r?\n"
+            r"(?im)^(?:(?:here(?:['’]s|\s+is|\s+are)|below\s+is|this\s+is|that['’]s)\s+[^\n:]{0,60}?|(?-i:[A-Z][a-z]+)['’]s\s+[^\n:]{0,20}?|[^\n:]{0,40}?)",
+            r"\b(?:guide|guidelines|docs?|document|spec|prompt|reviews?|comments?|feedback|e?-?mail|ticket|template|draft|article|transcript|policy|newsletter|contract|sample|readme|claude|agents|contributing)(?:\.md)?",
+            r"(?:\s+(?:of|from|by)\s[^\n:]{1,40}|\s+(?:is|was|reads|goes))?:[ \t]*\r?\n"
         ))
+    });
+    // Somebody's, and not one's own.
+    static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^(?:here|below|this\s+is|that['’]s)\b|^(?-i:[A-Z][a-z]+)['’]s\s|\b(?:of|from|by)\s|\s(?:is|was|reads|goes):\s*$",
+        )
     });
     static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)\b(?:my|these)\s+(?:\w+\s+){0,2}(?:rules?|guidelines|comments?|feedback|docs?|reviews?)\b|\b(?:update|write|add|change|edit|create|fix|extend|follow|do|keep|use|put)\b",
+            r"(?i)\b(?:my|these|our)\s+(?:\w+\s+){0,2}(?:rules?|guidelines|comments?|feedback|docs?|reviews?|policy|guide)\b|\bfrom\s+me\b|\b(?:update|write|add|change|edit|create|fix|extend|follow|do|keep|use|put)\b",
         )
     });
-    let paste = PASTES.find_iter(text).find(|found| !OWN.is_match(found.as_str()));
-    let document = DOCUMENTS.find_iter(text).find(|found| !ASKED_FOR.is_match(found.as_str()));
+    let is_own = |head: &str| head.trim_end().ends_with(':') && OWN.is_match(head);
+    // What is fenced ends with its fence, and is nobody's sentence anyway.
+    let is_open = |end: usize| !text[end..].trim_start().starts_with("```");
+    let paste = PASTES.find_iter(text).find(|found| !is_own(found.as_str()) && is_open(found.end()));
+    let is_foreign = |head: &str| FOREIGN.is_match(head) && !ASKED_FOR.is_match(head);
+    let document = DOCUMENTS.find_iter(text).find(|found| is_foreign(found.as_str()) && is_open(found.end()));
     let Some(found) = paste.into_iter().chain(document).min_by_key(|found| found.start()) else {
         return text;
     };

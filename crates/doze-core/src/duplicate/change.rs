@@ -61,9 +61,15 @@ static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What follows a number and counts nothing.
 const NO_UNIT: &[&str] = &[
-    "for", "in", "on", "at", "to", "from", "of", "and", "or", "with", "by", "as", "when", "if", "unless",
-    "before", "after", "during", "is", "are", "has", "per", "until", "because", "since", "the",
+    "for", "in", "on", "at", "to", "from", "now", "locally", "instead", "of", "and", "or", "with", "by",
+    "as", "when", "if", "unless", "before", "after", "during", "is", "are", "has", "per", "until", "because",
+    "since", "the",
 ];
+
+/// Whether a word behind a number measures.
+pub(super) fn is_unit(word: &str) -> bool {
+    !NO_UNIT.contains(&word)
+}
 
 /// Words that are not part of a claim: its reason.
 static REASON: LazyLock<Regex> =

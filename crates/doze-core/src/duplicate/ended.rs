@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::change::{claim, forbids};
+use super::change::{claim, forbids, is_unit};
 use super::wording::{alike, is_function_word, words_of};
 use crate::text::{is_unspaced, regex};
 
 /// Least share of a text's words that a sentence must name to end it.
 const NAMED_SHARE: f64 = 0.25;
-/// The same where a permission names what is allowed: part of it may stay forbidden.
-const PERMITTED_SHARE: f64 = 0.5;
+/// The same where a permission names what is allowed: part of it would stay forbidden.
+const PERMITTED_SHARE: f64 = 0.99;
 /// Least share of a text's words, and how many at least, that make a change a change of it.
 const SHARED: f64 = 0.5;
 const MIN_SHARED: usize = 2;
@@ -55,52 +55,51 @@ pub struct Ended {
     /// It holds from now on by its nature or by its words, and not for once.
     is_lasting: bool,
     is_news: bool,
-    /// It tells of a return: `answer in English again`.
-    is_back: bool,
     /// What it says is ended.
     named: BTreeSet<String>,
     /// What its first clause speaks of, and all of it.
     clause: BTreeSet<String>,
     all: BTreeSet<String>,
-    numbers: BTreeSet<String>,
+    /// The value it gives something anew, with its unit.
+    value: Option<(String, Option<String>)>,
+    /// The word it begins with.
+    begins: Option<String>,
 }
 
 /// Words in front that change nothing.
-const LEAD: &str = r"^\W*(?:(?:no|nah|ok(?:ay)?|and|also|but|so|btw|fyi|note|actually|well|please|sorry|hey|hm+|from\s+now\s+on|as\s+of\s+(?:now|today)|i\s+changed\s+my\s+mind|change\s+of\s+plans?)\s*[,:.;!–—-]*\s+)*";
+const LEAD: &str = r"^\W*(?:(?:no|nah|ok(?:ay)?|and|also|so|btw|fyi|note|actually|well|please|sorry|hey|hm+|from\s+now\s+on|as\s+of\s+(?:now|today)|i\s+changed\s+my\s+mind|change\s+of\s+plans?)\s*[,.:;!–—-]*\s+)*";
 
 /// Ways to end something: how, whether it lasts by nature, and the pattern behind [`LEAD`] that captures what.
 const WAYS: &[(How, bool, &str)] = &[
     (
         How::Stops,
         true,
-        r"(?:(?:you|we)\s+(?:can|may|should|could)\s+|let['’]s\s+)?(?:stop|quit)\s+using\s+(?P<what>.+)",
+        r"(?:you\s+can\s+|we\s+(?:can\s+)?|let['’]s\s+)?(?:stop|quit|stopped)\s+using\s+(?P<what>.+)",
     ),
-    (
-        How::Stops,
-        false,
-        r"(?:(?:you|we)\s+(?:can|may|should|could)\s+|let['’]s\s+)?(?:stop|quit)\s+(?P<what>\w+ing\s+.+)",
-    ),
+    (How::Stops, false, r"(?:you\s+can\s+|let['’]s\s+)?(?:stop|quit)\s+(?P<what>\w+ing\s+.+)"),
     (How::Stops, false, r"(?:there(?:['’]s|\s+is)\s+)?no\s+(?:more\s+)?need\s+to\s+(?P<what>.+)"),
     (How::Stops, false, r"(?:you|we)\s+(?:do\s+not|don['’]t)\s+(?:need|have)\s+to\s+(?P<what>.+)"),
     (How::Stops, true, r"(?:you|we)\s+no\s+longer\s+(?:need|have)\s+to\s+(?P<what>.+)"),
-    (
-        How::Stops,
-        true,
-        r"(?:you|we|i)\s+(?:do(?:n['’]t|\s+not)|are\s+not|aren['’]t)\s+(?P<what>.+?)\s+any\s*(?:more|longer)\b",
-    ),
-    (How::Stops, true, r"(?:(?:you|we|i|our\s+\w+)\s+)?no\s+longer\s+(?P<what>\w.+)"),
-    (How::Stops, true, r"(?:.*[,;]\s+(?:so\s+|and\s+)?)?no\s+(?P<what>.+?)\s+any\s*(?:more|longer)\b"),
+    (How::Stops, true, r"(?:you|we)\s+(?:do(?:n['’]t|\s+not))\s+(?P<what>.+?)\s+any\s*(?:more|longer)[.!]?$"),
+    (How::Stops, true, r"(?:(?:you|we|our\s+team)\s+)?no\s+longer\s+(?P<what>\w.+)"),
+    (How::Stops, true, r"(?:.*[,;]\s+(?:so\s+|and\s+)?)?no\s+(?P<what>.+?)\s+any\s*(?:more|longer)[.!]?$"),
     (
         How::Permits,
         true,
-        r"(?P<what>[^,;]{3,80}?)\s+(?:is|are)\s+(?:now\s+|again\s+)?(?:allowed|permitted|fine|ok(?:ay)?)\b",
+        r"(?P<what>[^,;]{3,80}?)\s+(?:is|are)\s+(?:now\s+|again\s+)?(?:allowed|permitted)\b",
     ),
-    (How::Permits, false, r"(?:you|we)\s+(?:can|may|are\s+(?:now\s+)?allowed\s+to)\s+(?P<what>.+)"),
+    (How::Permits, false, r"(?P<what>[^,;]{3,80}?)\s+(?:is|are)\s+(?:now\s+)?(?:fine|ok(?:ay)?)\b"),
+    (
+        How::Permits,
+        false,
+        r"(?:you|we)\s+(?:can|may|are\s+(?:now\s+)?allowed\s+to|['’]re\s+allowed\s+to)\s+(?P<what>.+)",
+    ),
+    (How::Permits, false, r"you['’]re\s+(?:now\s+)?allowed\s+to\s+(?P<what>.+)"),
     (How::Permits, false, r"it(?:['’]s|\s+is)\s+(?:now\s+)?(?:ok(?:ay)?|fine|allowed)\s+to\s+(?P<what>.+)"),
     (
         How::Withdraws,
         true,
-        r"(?:(?:i|we)\s+)?take\s+back\s+(?:what\s+i\s+said\s+about\s+|the\s+|my\s+)?(?P<what>.+?)(?:\s+(?:rule|decision|convention|requirement|thing))?[.!]?$",
+        r"(?:(?:i|we)\s+)?take\s+back\s+(?:what\s+i\s+said\s+about\s+|the\s+rule\s+(?:about|on)\s+|(?:the|my)\s+)?(?P<what>.+?)(?:\s+(?:rule|decision|convention|requirement))?[.!]?$",
     ),
     (
         How::Withdraws,
@@ -111,52 +110,58 @@ const WAYS: &[(How, bool, &str)] = &[
     (
         How::Withdraws,
         true,
-        r"(?:let['’]s\s+)?(?:forget|ignore|disregard|scrap|cancel|drop|undo)\s+(?:about\s+)?(?:the|my|our|that)\s+(?P<what>.+?)\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea|instruction|request|order)\b",
+        r"(?:let['’]s\s+)?(?:forget|ignore|disregard|scrap|cancel|drop|undo)\s+(?:about\s+)?(?:the|my|our|that)\s+(?:rule|decision|convention|requirement|policy)\s+(?:about|on|that\s+we|to)\s+(?P<what>.+)",
     ),
     (
         How::Withdraws,
         true,
-        r"(?:the|my|our|that)\s+(?:(?:thing|rule|part)\s+about\s+)?(?P<what>.+?)\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea)\s+(?:is|was)\s+(?:now\s+)?(?:obsolete|outdated|over|gone|history|off|void|out|wrong|withdrawn)\b",
+        r"(?:let['’]s\s+)?(?:forget|ignore|disregard|scrap|cancel|drop|undo)\s+(?:about\s+)?(?:the|my|our|that)\s+(?P<what>.+?)\s+(?:rule|decision|convention|requirement|preference|policy|instruction)\b",
     ),
     (
         How::Withdraws,
         true,
-        r"(?:(?:the|my|our|that)\s+(?:(?:thing|rule|part)\s+about\s+)?)?(?P<what>.+?)(?:\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea))?\s+(?:(?:is|was)\s+no\s+longer\s+(?:true|valid|in\s+force|the\s+rule)|(?:does\s*n['’]?o?t|does\s+not|no\s+longer)\s+(?:appl(?:y|ies)|holds?))",
+        r"(?:the|my|our|that)\s+(?P<what>.+?)\s+(?:rule|decision|convention|requirement|preference|policy)\s+(?:is|was)\s+(?:now\s+)?(?:obsolete|outdated|over|gone|history|off|void|out|withdrawn)\b",
     ),
-    (How::Withdraws, true, r"no\s+more\s+(?P<what>[\w.-]+(?:\s+[\w.-]+)?)(?:,?\s+please)?[.!]?$"),
+    (
+        How::Withdraws,
+        true,
+        r"(?:the|my|our|that)\s+(?:(?:thing|rule|part)\s+about\s+)?(?P<what>.+?)(?:\s+(?:rule|thing|decision|convention|requirement|preference|policy|idea))?\s+(?:(?:is|was)\s+no\s+longer\s+(?:true|valid|in\s+force|the\s+rule)|(?:does\s*n['’]?o?t|does\s+not|no\s+longer)\s+(?:appl(?:y|ies)|holds?[.!]?$))",
+    ),
+    (How::Withdraws, true, r"no\s+more\s+(?P<what>[\w.-]+)(?:,?\s+please)?[.!]?$"),
     (
         How::Leaves,
         true,
-        r"(?:we|i|they)(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:moved|migrated|switched)(?:\s+\w+){0,4}?\s+(?:from|off|away\s+from)\s+(?P<what>.+?)(?:\s+to\s.*)?$",
+        r"we(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:moved|migrated|switched)(?:\s+(?:everything|all|over|completely|the\s+whole\s+\w+(?:\s+\w+)?))*\s+(?:from|off|away\s+from)\s+(?P<what>.+?)(?:\s+to\s.*)?$",
     ),
     (
         How::Leaves,
         true,
-        r"(?:we|i|they)(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:dropped|retired|replaced|removed|ditched|abandoned|got\s+rid\s+of)\s+(?P<what>.+?)(?:\s+(?:with|by|in\s+favou?r\s+of)\s.*)?$",
+        r"we(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:dropped|retired|replaced|ditched|abandoned|got\s+rid\s+of)\s+(?P<what>.+?)(?:\s+(?:with|by|in\s+favou?r\s+of)\s.*)?$",
     ),
     (
         How::Leaves,
         true,
-        r"(?:.*[,;.]\s+)?(?:the\s+)?(?P<what>[\w./`-]+(?:\s+[\w./-]+)?)\s+(?:is|are|has\s+been|was|were)\s+(?:now\s+)?(?:gone|dead|retired|deleted|removed|decommissioned|shut\s+down)\b",
+        r"(?P<what>[\w./`-]+(?:\s+[\w./-]+)?)\s+(?:has\s+been|was|is\s+now)\s+(?:replaced\s+(?:by|with)\s+\S|phased\s+out|retired|decommissioned)",
     ),
-    (How::Departs, true, r"(?P<what>\p{Lu}\w+)\s+(?:has\s+)?(?:left|quit|handed\s.+?\sover)\b"),
+    (
+        How::Departs,
+        true,
+        r"(?P<what>\p{Lu}\w+)\s+(?:(?:has\s+)?(?:left|quit)(?:\s+(?:the\s+)?(?:company|team|project|us))?\s*(?:[,.;!]|$)|(?:has\s+)?handed\s.+?\sover\s+to\s)",
+    ),
     (
         How::Stops,
         true,
         r"(?:以后|现在)?(?:提交.*?)?(?:不用再|不必再|不需要再|不再|别再|不要再)(?P<what>.+?)了?[。！]?$",
     ),
-    (How::Stops, false, r"(?P<what>.+?)(?:しなくて(?:も)?(?:いい|大丈夫)|する必要は(?:ない|ありません))"),
-    (How::Stops, false, r"(?P<what>.+?)(?:하지\s?않아도|안\s?해도)\s?(?:됩니다|돼요|된다)"),
-    (How::Permits, true, r"(?:现在|以后)?可以(?P<what>.+?)了[。！]?$"),
-    (How::Permits, true, r"(?P<what>.+?)(?:ても|でも)(?:大丈夫|いい|構いません|かまいません)"),
-    (How::Permits, true, r"(?:이제\s?)?(?P<what>.+?)(?:해도|어도|아도|여도)\s?(?:됩니다|돼요|괜찮)"),
-    (How::Leaves, true, r".*?把\s*(?P<what>\S.*?)\s*(?:换成|改成|替换成)"),
-    (How::Leaves, true, r".*?(?P<what>[^\s은는]+)\s*대신"),
-    (How::Leaves, true, r"(?:.*?は\s*)?(?P<what>\S+?)\s*(?:では|じゃ)なく"),
+    (How::Permits, true, r"以后可以(?P<what>.+?)了?[。！]?$"),
+    (How::Permits, false, r"(?P<what>.+?)(?:ても|でも)(?:大丈夫|いい|構いません|かまいません)"),
+    (How::Permits, true, r"이제\s?(?P<what>.+?)(?:해도|어도|아도|여도)\s?(?:됩니다|돼요|괜찮)"),
+    (How::Leaves, true, r"(?:我们|我們)(?:已经)?把\s*(?P<what>\S.*?)\s*(?:换成|改成|替换成)"),
+    (How::Leaves, true, r"이제\s(?P<what>[^\s은는]+)\s*대신"),
 ];
 
 /// One thing in place of another, told as a change.
-const INSTEAD: &str = r"(?i)(?:change\s+of\s+plans?|from\s+now\s+on|as\s+of\s+\w+|\bnow\b).*\binstead\s+of\s+(?P<what>[\w./`-]+)";
+const INSTEAD: &str = r"(?i)^\W*(?:change\s+of\s+plans?|from\s+now\s+on|as\s+of\s+\w+).*\b(?:instead\s+of|rather\s+than)\s+(?P<what>[\w./`-]+)";
 
 static PATTERNS: LazyLock<Vec<(How, bool, Regex)>> = LazyLock::new(|| {
     let ways = WAYS.iter().map(|(how, lasts, what)| {
@@ -170,34 +175,50 @@ static PATTERNS: LazyLock<Vec<(How, bool, Regex)>> = LazyLock::new(|| {
 /// It holds from now on.
 static LASTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:now|again|any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|going\s+forward|any\s?time|every|each|always|by\s+default|in\s+general|these\s+days|since|as\s+of|as\s+long\s+as)\b",
+        r"(?i)\b(?:any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|going\s+forward|any\s?time|every|each|always|by\s+default|in\s+general|as\s+of|as\s+long\s+as|ever\s+again)\b|以后|이제|今後|これから",
     )
 });
 
 /// It tells of a change.
 static NEWS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)\b(?:these\s+days|instead|any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|changed|moved|switched|raised|lowered|increased|renamed|went\s+(?:up|down)|since\s+(?:this|last)|as\s+well|used\s+to)\b|",
-        r"现在|改成|改为|换成|이제|변경|今は|に変更"
+        r"(?i)\b(?:these\s+days|any\s?more|any\s+longer|no\s+longer|from\s+now\s+on|since\s+(?:this|last)\s+\w+|changed\s+my\s+mind)\b|",
+        r"改成|改为|换成|이제|に変更"
     ))
 });
-/// The same of a value: `is on port 4100 now`.
-static NOW: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(?:now|again)\b"));
-static BACK: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bagain\b"));
+/// A value is told to have changed.
+static NEW_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\bnow\b|\b(?:was|has\s+been)\s+(?:changed|raised|lowered|increased|set|moved)\s+to\b|^\W*(?:we(?:['’]ve|\s+have)?\s+)?(?:changed|raised|lowered|increased|bumped|moved)\b|\bwent\s+(?:up|down)\s+to\b|现在|改成|改为|이제|변경|に変更",
+    )
+});
+/// What has the value, up to it: `the API is on port 4100`.
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:is|are|to|at|on|port|of|after)\s+(?:now\s+)?(?:on\s+|at\s+)?(?:port\s+)?(\d[\w.]*)(?:\s?(%|[a-z]+))?",
+    )
+});
 
 /// It tells how things went.
 static WENT: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|broken|works?|working|fixed|done|crash\w*|tried|looks?)\b",
+        r"(?i)\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|broken|down|works?|working|fixed|done|crash\w*|tried|looks?|takes?|answers?\s+in|hits?)\b",
     )
 });
 
-/// It is for this moment, or no statement.
+/// It is for this moment or another place, or only thought of.
 static PASSING: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)[?？]|\b(?:for\s+now|right\s+now|today|tonight|tomorrow|this\s+(?:time|once|one)|once|temporar(?:y|ily)|until|yet|i\s+(?:wonder|think|guess)|maybe|perhaps)\b|暂时|今天|今日|오늘|일단",
-    )
+    regex(concat!(
+        r"(?i)[?？]|\b(?:for\s+now|right\s+now|today|tonight|tomorrow|this\s+(?:time|once|one|fix|change|task|pr|commit|branch|file|session)|for\s+th(?:is|ese)|once|yet|temporar(?:y|ily)|until|",
+        r"a\s+minute\s+ago|i\s+(?:wonder|think|guess|like)|maybe|perhaps|could|would|should|might|if|when|unless|only|plan(?:s|ned)?\s+to|wants?\s+to|going\s+to|will|says|joke|kidding|by\s+accident|accidentally|",
+        r"(?:in|for|at)\s+the\s+(?:other|tests?|demo|diagram|mock|docs?|example)|other\s+project|in\s+(?:staging|prod|production|ci)|mock|fake|can\s*not|can['’]t)\b|(?i:\bat\s)\p{Lu}\w+|,\s*\w+\s+said\b|",
+        r"暂时|今天|今日|오늘|일단|今回|だけ|如果|可能|想把|会怎么样|测试里|另一个|이\s테스트|이번|다른|만약"
+    ))
 });
+
+/// It is for once, unless it says that it lasts.
+static ONCE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:now|here|just|already|again|this|thanks|ago|first)\b"));
 
 /// Where the part that names something ends.
 static TAIL: LazyLock<Regex> = LazyLock::new(|| {
@@ -284,8 +305,10 @@ impl Ended {
             let named = content(what);
             (!named.is_empty()).then_some((*how, *lasts, named))
         });
-        let is_news = NEWS.is_match(sentence);
-        if way.is_none() && !is_news && !NOW.is_match(sentence) || WENT.is_match(sentence) && way.is_none() {
+        let went = WENT.is_match(sentence);
+        let is_news = NEWS.is_match(sentence) && !went;
+        let value = value_of(sentence).filter(|_| NEW_VALUE.is_match(sentence) && !went);
+        if way.is_none() && !is_news && value.is_none() {
             return None;
         }
         let all = content(sentence);
@@ -296,19 +319,14 @@ impl Ended {
         let mut clause = content(first);
         // Of scripts without spaces the ending would be part of it.
         clause.retain(|word| !word.chars().all(is_unspaced));
-        let numbers = all.iter().filter(|word| is_number(word)).cloned().collect();
+        let begins = first_word(sentence);
         let (how, lasts, named) =
             way.map_or((None, false, BTreeSet::new()), |(how, lasts, named)| (Some(how), lasts, named));
-        Some(Self {
-            how,
-            is_lasting: lasts || LASTS.is_match(sentence),
-            is_news,
-            is_back: BACK.is_match(sentence),
-            named,
-            clause,
-            all,
-            numbers,
-        })
+        let is_lasting = lasts || LASTS.is_match(sentence);
+        if how.is_some() && !is_lasting && ONCE.is_match(sentence) {
+            return None;
+        }
+        Some(Self { how, is_lasting, is_news, named, clause, all, value, begins })
     }
 
     /// It takes back what was said, and says nothing in its place.
@@ -318,7 +336,8 @@ impl Ended {
 
     /// How the sentence stands to a text that was said before it.
     pub fn touches(&self, text: &str) -> Option<Touch> {
-        let old = content(claim(text));
+        let told = claim(text);
+        let old = content(told);
         if old.is_empty() {
             return None;
         }
@@ -330,13 +349,19 @@ impl Ended {
         let shared = self.all.intersection(&old).count();
         let shares = weight(self.all.intersection(&old)) / whole;
         let forbids = forbids(text);
+        // Words of a script without spaces are not known, and most pairs of characters are none.
+        let is_tight = told.chars().any(is_unspaced) && named >= SHARED;
         if is_named {
-            let ended = match self.how? {
+            return match self.how? {
                 How::Stops if forbids => None,
-                How::Stops if self.is_lasting || self.named.len() == old.len() => Some(Touch::Ended),
+                How::Stops if self.is_lasting => Some(Touch::Ended),
                 How::Stops => Some(Touch::Doubted),
-                How::Permits if !forbids || !self.is_lasting => None,
-                How::Permits if named >= PERMITTED_SHARE && has_all(&old, &self.clause) => Some(Touch::Ended),
+                How::Permits if !forbids => None,
+                How::Permits if !self.is_lasting => None,
+                // All that is forbidden has to be named.
+                How::Permits if (named >= PERMITTED_SHARE || is_tight) && has_all(&old, &self.clause) => {
+                    Some(Touch::Ended)
+                }
                 How::Permits => Some(Touch::Doubted),
                 How::Withdraws => Some(Touch::Withdrawn),
                 How::Leaves | How::Departs if forbids => None,
@@ -345,29 +370,40 @@ impl Ended {
                 How::Departs if shared > self.named.len() => Some(Touch::Ended),
                 How::Departs => Some(Touch::Doubted),
             };
-            return ended;
         }
-        let (counted, rest): (BTreeSet<&String>, BTreeSet<&String>) =
-            old.iter().partition(|word| is_number(word));
-        let is_other_value = counted.len() == 1
-            && !self.numbers.is_empty()
-            && self.numbers.iter().any(|number| !counted.contains(number))
-            && !rest.is_empty()
-            && rest.iter().filter(|word| self.all.contains(**word)).count() * 3 >= rest.len() * 2;
-        let is_return = self.is_back
-            && old.len() == self.all.len()
-            && old.len() >= MIN_SHARED
-            && shared + 1 == old.len()
-            && self.how.is_none();
-        if is_return {
-            return Some(Touch::Ended);
+        if self.how.is_some() {
+            return None;
         }
-        if is_other_value && self.how.is_none() && rest.len() >= 2 {
-            return Some(Touch::Ended);
+        if let (Some(new), Some(known)) = (&self.value, value_of(told)) {
+            let rest: Vec<&String> = old.iter().filter(|word| !is_number(word)).collect();
+            let is_same_thing = rest.len() >= MIN_SHARED
+                && old.len() == rest.len() + 1
+                && rest.iter().filter(|word| self.all.contains(**word)).count() * 3 >= rest.len() * 2
+                && self.begins.as_ref().is_some_and(|first| old.contains(first));
+            if is_same_thing && new.1 == known.1 && new.0 != known.0 {
+                return Some(Touch::Ended);
+            }
         }
-        (self.is_news && shared >= MIN_SHARED && shares >= SHARED && self.how != Some(How::Permits))
-            .then_some(Touch::Doubted)
+        (self.is_news && shared >= MIN_SHARED && shares >= SHARED).then_some(Touch::Doubted)
     }
+}
+
+/// The first word that tells what a sentence is about, behind what says that it was changed.
+fn first_word(sentence: &str) -> Option<String> {
+    static CHANGED: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^\W*(?:we(?:['’]ve|\s+have)?\s+)?(?:just\s+)?(?:changed|raised|lowered|increased|bumped|moved)\s+",
+        )
+    });
+    let rest = CHANGED.replace(sentence, "");
+    rest.split_whitespace().find_map(|word| content(word).into_iter().next())
+}
+
+/// The first value of a sentence with its unit, none where what follows is no unit.
+fn value_of(text: &str) -> Option<(String, Option<String>)> {
+    let found = VALUE.captures(text)?;
+    let unit = found.get(2).map(|unit| unit.as_str().to_lowercase()).filter(|unit| is_unit(unit));
+    Some((found[1].trim_end_matches('.').to_lowercase(), unit))
 }
 
 #[cfg(test)]
@@ -394,17 +430,14 @@ mod tests {
                 ("From now on use Deno for scripts.", "Stop using Deno."),
                 ("Use Deno for scripts", "You can stop using Deno for scripts."),
                 ("Use Deno for scripts", "We don't use Deno any more."),
-                (
-                    "Never squash when merging.",
-                    "btw you can squash when merging again, the auditors are fine with it now",
-                ),
+                ("Never squash on merge.", "Squashing on merge is allowed again, the auditors agree."),
                 ("Never deploy on Fridays.", "Deploys on Fridays are allowed as long as it's before noon."),
                 (
                     "Never force-push to a shared branch.",
                     "Force-pushing to shared branches is fine from now on.",
                 ),
                 ("Never push to main", "You may push to main from now on."),
-                ("Never touch the vendor folder.", "You can touch the vendor folder, it's ours now."),
+                ("Never push to main", "You're allowed to push to main from now on."),
                 (
                     "Always run the full test suite before every commit.",
                     "No need to run the full suite before every commit, the unit tests are enough.",
@@ -421,10 +454,8 @@ mod tests {
                     "We chose Fly.io over Heroku because of the price.",
                     "We've migrated everything off Fly.io to our own Hetzner boxes.",
                 ),
-                (
-                    "Use Redis for caching because it is persistent",
-                    "The cache is in-process now, Redis is gone.",
-                ),
+                ("Use Redis for caching because it is persistent", "Redis has been replaced by Valkey."),
+                ("Use Redis for caching because it is persistent", "We stopped using Redis."),
                 ("We decided to use Kafka because we need replays.", "We dropped Kafka, it's NATS now."),
                 ("Use yarn because of the workspaces", "Change of plan: pnpm instead of yarn."),
                 (
@@ -436,82 +467,132 @@ mod tests {
                 ("Releases are cut by Omar", "Omar quit; releases are cut by Lena."),
                 ("The retry limit is 3", "Retry limit went up to 5."),
                 ("Max upload size is 20 MB", "We raised the max upload size to 50 MB."),
-                ("The API listens on port 4000 locally.", "The API is on port 4100 locally now."),
-                (
-                    "The sandbox account is acme-test",
-                    "The sandbox account is acme-sbx now, acme-test was deleted.",
-                ),
-                ("以后提交之前都要先跑 pnpm lint。", "提交之前不用再跑 pnpm lint 了。"),
-                ("我们用 Redis 做缓存，因为需要持久化。", "我们把 Redis 换成了 Memcached。"),
-                ("Staging runs on port 7443.", "Staging's port was changed to 7444."),
                 (
                     "The API listens on port 4000 locally.",
                     "The API is on port 4100 now, 4000 clashed with the simulator.",
                 ),
-                ("Never touch the vendor folder.", "You can edit the vendor folder, it's ours now."),
-                ("Always answer in German.", "Answer in English again from now on."),
-                ("배포는 금요일에 하지 마세요.", "이제 금요일에도 배포해도 됩니다."),
-                (
-                    "本番のデータベースには直接触らないでください。",
-                    "本番のデータベースに直接触っても大丈夫です。",
-                ),
+                ("Staging runs on port 7443.", "Staging's port was changed to 7444."),
+                ("以后提交之前都要先跑 pnpm lint。", "提交之前不用再跑 pnpm lint 了。"),
+                ("我们用 Redis 做缓存，因为需要持久化。", "我们把 Redis 换成了 Memcached。"),
                 ("테스트는 반드시 pytest로 작성하세요.", "이제 pytest 대신 unittest로 작성하세요."),
+                ("배포는 금요일에 하지 마세요.", "이제 금요일에도 배포해도 됩니다."),
             ],
         );
-        for new in [
-            "I take back the Deno rule.",
-            "Forget what I said about Deno.",
-            "The Deno rule is obsolete.",
-            "Scratch that about Deno, stay with node.",
-            "Let's drop the Deno idea again.",
-            "Ignore my Deno instruction from before.",
-            "That thing about Deno is no longer true.",
-            "No more Deno please.",
-            "The Deno decision no longer applies.",
-        ] {
-            assert_eq!(touch("Use Deno for scripts", new), Some(Touch::Withdrawn), "{new}");
-        }
+        all_stand_so(
+            Some(Touch::Withdrawn),
+            &[
+                ("Use Deno for scripts", "I take back the Deno rule."),
+                ("Use Deno for scripts", "Forget what I said about Deno."),
+                ("Use Deno for scripts", "The Deno rule is obsolete."),
+                ("Use Deno for scripts", "Scratch that about Deno, stay with node."),
+                ("Use Deno for scripts", "The Deno decision no longer applies."),
+                ("Use Deno for scripts", "Ignore my Deno instruction from before."),
+                ("Use Deno for scripts", "That thing about Deno is no longer true."),
+                ("Use Deno for scripts", "No more Deno please."),
+                (
+                    "Run the tests before every commit",
+                    "Drop the rule about running tests before every commit.",
+                ),
+            ],
+        );
     }
 
     #[test]
-    fn what_may_be_for_once_or_a_part_only_puts_in_doubt() {
+    fn what_may_be_a_part_only_puts_in_doubt() {
         all_stand_so(
             Some(Touch::Doubted),
             &[
                 ("Always run the full test suite before every commit.", "Stop running the full suite."),
-                ("Never use Redis as a queue", "Redis is fine for sessions."),
-                (
-                    "Never use default exports.",
-                    "Default exports are ok in page components, otherwise still not.",
-                ),
-                ("Always answer in German.", "From now on answer in English, German was for the audit."),
+                ("Never use Redis as a queue", "Redis is allowed for sessions."),
+                ("Never deploy on Fridays to production.", "Deploys on Fridays are allowed from now on."),
             ],
         );
     }
 
     #[test]
-    fn what_speaks_of_something_else_ends_nothing() {
+    fn what_is_for_once_a_report_a_plan_or_about_something_else_ends_nothing() {
         all_stand_so(
             None,
             &[
                 ("Never push to main", "You can push to main."),
+                ("Never push to main", "you can push now"),
+                ("Never push to main", "The push to main is fine, thanks."),
+                ("Never push to main", "You can push, again not to main"),
                 ("Never push to main", "We no longer push to main."),
+                ("Never touch the vendor folder.", "We can not touch the vendor folder since it is not ours"),
+                (
+                    "Always ask before you install a package.",
+                    "You don't need to ask, just install the package now.",
+                ),
+                (
+                    "Always run the tests before every commit.",
+                    "No need to run the tests again, they passed a minute ago",
+                ),
+                ("Always update the changelog.", "no need to update the changelog here"),
+                (
+                    "Always run the tests before every commit.",
+                    "Forget the test thing, let's fix the commit template first.",
+                ),
+                ("Never deploy on Fridays.", "That Friday thing was wrong, I meant the meeting."),
                 ("Never deploy on Fridays.", "You can deploy on Mondays again."),
-                ("Always run the linter before a push", "From now on run the tests before a merge."),
-                ("Use Deno for scripts", "Stop the server."),
-                ("The API listens on port 4000", "The API is wrong."),
-                ("The release uses semver", "The release is out."),
-                ("Use Deno for scripts", "Stop using yarn."),
+                ("We use Redis for caching because it is fast.", "Redis is down again."),
+                ("We use Redis for caching because it is fast.", "Redis no longer holds stale keys, great."),
+                (
+                    "We use Redis for caching because it is fast.",
+                    "In the diagram, Redis is gone, please put it back.",
+                ),
+                (
+                    "We use Redis for caching because it is fast.",
+                    "when Redis is gone, the page must still load",
+                ),
+                ("Never use default exports.", "default imports again"),
+                ("The dev server listens on port 3000.", "The dev server is gone, restart it"),
+                ("The logs are in /var/log/acme.", "The logs are gone, where are they"),
+                ("The retry limit is 3", "We have 5 tests for the retry limit now."),
+                ("The retry limit is 3", "The test now hits the retry limit after 12 seconds."),
+                ("Max upload size is 20 MB", "The upload now takes 40 seconds at max size."),
+                (
+                    "The API listens on port 4000 locally.",
+                    "The API on port 4000 locally now answers in 20 ms",
+                ),
+                ("The API listens on port 4000 locally.", "In staging the API listens on port 8080 now"),
                 ("The API listens on port 4000", "The web app listens on port 5000 now."),
-                ("Marta owns the billing export.", "Jonas left."),
-                ("Never edit lib/a", "You can edit lib/b again."),
-                ("Never edit lib/b", "You can edit lib/a again."),
-                ("Run the tests before pushing", "From now on run the linter before pushing."),
-                ("Always run the API tests before a commit", "The API tests pass now."),
                 ("The API listens on port 4000", "The API tests take 40 seconds now."),
-                ("Always use pnpm for installs", "I removed the login page."),
+                ("The API listens on port 4000", "The API is wrong."),
+                ("Marta owns the billing export.", "Marta left two bugs in the billing export."),
+                ("Marta owns the billing export.", "Marta left the billing export as it is."),
+                ("Marta owns the billing export.", "Jonas left."),
+                ("We use Kafka because we need replays", "They replaced Kafka with NATS at Acme."),
+                ("We use Kafka because we need replays", "In the other project, Kafka is gone."),
+                ("We use Kafka because we need replays", "We removed Kafka by accident, put it back."),
+                ("We use Kafka because we need replays", "Now mock it in the test instead of Kafka."),
+                (
+                    "We use Kafka because we need replays",
+                    "We could stop using Kafka, but then we lose replays.",
+                ),
+                ("We use Kafka because we need replays", "We can stop using Kafka only if the board agrees."),
+                ("We use Kafka because we need replays", "We dropped Kafka, Ben said, but he is wrong."),
+                ("We use Kafka because we need replays", "I don't like Kafka any more, but it stays."),
+                ("Use Redis for caching", "I just switched the tests from Redis to a fake."),
+                ("Always run the linter before a push", "From now on run the tests before a merge."),
+                ("Run the tests before pushing", "From now on run the linter before pushing."),
+                ("Use Deno for scripts", "Stop the server."),
+                ("Use Deno for scripts", "Stop using yarn."),
                 ("Use Deno for scripts", "Should we stop using Deno?"),
                 ("Use Deno for scripts", "Stop using Deno for now."),
+                ("Never edit lib/a", "You can edit lib/b from now on."),
+                ("Never edit lib/b", "You can edit lib/a from now on."),
+                ("Always use pnpm for installs", "I removed the login page."),
+                ("Always run the API tests before a commit", "The API tests pass now."),
+                ("The release uses semver", "The release is out."),
+                ("我们用 Redis 做缓存。", "测试里把 Redis 换成一个 mock"),
+                ("我们用 Redis 做缓存。", "如果把 Redis 换成 Memcached 会怎么样"),
+                ("テストは必ず vitest で書いてください。", "エラーは vitest ではなく node から出ています"),
+                (
+                    "本番のデータベースには直接触らないでください。",
+                    "今回だけ本番のデータベースに直接触っても大丈夫です。",
+                ),
+                ("우리는 Redis를 캐시로 사용합니다.", "이 테스트에서는 Redis 대신 목을 쓰세요"),
             ],
         );
     }

@@ -49,14 +49,15 @@ pub(super) fn said<'e>(events: &[&'e (u64, Event)]) -> Vec<Said<'e>> {
         for (at, whole) in sentences.iter().copied().enumerate() {
             // What stands between quotation marks over more than a sentence is somebody else's.
             let is_quoted = is_quoting;
-            is_quoting ^= whole.matches('"').count() % 2 == 1;
+            is_quoting ^= quotes(whole) % 2 == 1;
             if is_quoted {
                 continue;
             }
-            if takes_back_what_was_said(whole) {
+            if let Some(back) = takes_back_what_was_said(whole) {
                 let back_to = if at == 0 { last } else { first };
-                said.truncate(back_to);
-                first = first.min(back_to);
+                let kept = said.split_off(back_to);
+                said.extend(kept.into_iter().filter(|said| !back.means(said.whole)));
+                first = first.min(said.len());
             }
             let rejected = after_rejection(whole);
             let demanded = DEMANDED.find(rejected);
@@ -72,6 +73,12 @@ pub(super) fn said<'e>(events: &[&'e (u64, Event)]) -> Vec<Said<'e>> {
         last = first;
     }
     said
+}
+
+/// Quotation marks of a sentence; behind a digit it is a measure (`6"`).
+fn quotes(sentence: &str) -> usize {
+    let is_mark = |at: usize| !sentence[..at].ends_with(|c: char| c.is_ascii_digit());
+    sentence.match_indices('"').filter(|(at, _)| is_mark(*at)).count()
 }
 
 impl Said<'_> {

@@ -67,8 +67,30 @@ const FORMS: &[(Kind, f64, &str)] = &[
     ),
 ];
 
+/// Shorter ones.
+const MORE_FORMS: &[(Kind, f64, &str)] = &[
+    // Keep functions under 40 lines; keep commit messages in imperative mood.
+    (Kind::Convention, 0.75, r"keep\s+(?:\w+\s+)?\w+s\s+(?:under|below|within|in|short|small)\b.*\w"),
+    // Our default branch is `trunk`.
+    (Kind::Fact, 0.7, r"[\w][\w\s-]{3,40}?\sis\s+(?:called\s+|named\s+)?`[^`]+`[.!]?$"),
+    // Feature flags live in config/flags.yaml.
+    (
+        Kind::Fact,
+        0.7,
+        r"[\w][\w\s-]{3,40}?\s(?:lives?|sits?|belongs?|goes?)\s+(?:in|under|below)\s+(?:`[^`]+`|[\w.-]+/[\w./-]*)",
+    ),
+    // Dates in the API are always ISO 8601 in UTC.
+    (
+        Kind::Convention,
+        0.75,
+        r"[\w][\w\s-]{3,40}?\s(?:is|are)\s+always\s+(?:in|on|written|named|kept|stored|given|sent|(?-i:[A-Z]{2,})|`)",
+    ),
+    // The mobile app supports iOS 15 and up.
+    (Kind::Fact, 0.66, r"[\w][\w\s-]{2,30}?\ssupports?\s+\S+\s+v?\d"),
+];
+
 static PATTERNS: LazyLock<Vec<(Kind, f64, Regex)>> = LazyLock::new(|| {
-    let compiled = FORMS.iter().map(|(kind, confidence, form)| {
+    let compiled = FORMS.iter().chain(MORE_FORMS).map(|(kind, confidence, form)| {
         let flags = if form.starts_with("[A-Z]") { "" } else { "(?i)" };
         let lead = if flags.is_empty() { LEAD.replacen('^', "^(?i:", 1) + ")" } else { LEAD.to_owned() };
         (*kind, *confidence, Regex::new(&format!("{flags}{lead}{form}")).expect("a valid pattern"))
@@ -107,6 +129,12 @@ mod tests {
             ("Error messages must never include the user's email.", Kind::Convention),
             ("Postgres has to be 15, with 16 the extension doesn't load.", Kind::Fact),
             ("Our Python is 3.11, don't use syntax from 3.12.", Kind::Fact),
+            ("Please keep commit messages in imperative mood, under 60 chars.", Kind::Convention),
+            ("Keep functions under 40 lines.", Kind::Convention),
+            ("Our default branch is `trunk`.", Kind::Fact),
+            ("Feature flags live in config/flags.yaml.", Kind::Fact),
+            ("Dates in the API are always ISO 8601 in UTC.", Kind::Convention),
+            ("The mobile app supports iOS 15 and up.", Kind::Fact),
             ("Generate mocks with mockery, not gomock, because gomock is unmaintained.", Kind::Convention),
         ] {
             assert_eq!(judge(sentence).map(|(kind, _)| kind), Some(kind), "{sentence}");
@@ -122,6 +150,8 @@ mod tests {
             "The last run was on Node 18, not Node 20.",
             "Every test has a different error.",
             "Ask before lunch.",
+            "Keep the server running in the background.",
+            "The tests are always slow on Mondays.",
             "Node is 3 times faster than before.",
         ] {
             assert_eq!(judge(sentence), None, "{sentence}");

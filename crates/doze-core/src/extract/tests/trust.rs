@@ -81,3 +81,37 @@ fn what_an_agent_read_somewhere_is_no_decision() {
     assert!(!found(told.clone()).is_empty(), "in its own words it is one");
     assert_eq!(found([vec![told[0].clone(), page], vec![told[1].clone()]].concat()), []);
 }
+
+#[test]
+fn what_takes_back_something_else_takes_no_rule_back() {
+    for next in [
+        "Undo that please, the blue is ugly.",
+        "I changed my mind, make the button green.",
+        "Never mind the warnings, just finish the button.",
+        "Wrong tab is selected when I open the page.",
+        "My mistake, the file was in another folder.",
+        "nevermind, it works now",
+        "no wait for the answer, just go on",
+    ] {
+        let events = vec![said(&format!("{YARN} Add a blue button.")), answered("All right."), said(next)];
+        assert!(!found(events).is_empty(), "{next}");
+    }
+}
+
+#[test]
+fn ones_own_words_beside_a_paste_or_under_ones_own_heading_count() {
+    for text in [
+        "Here's the error:\n```\npanic\n```\nFix it. And always use yarn instead of npm to install packages.",
+        "House policy:\n- Always use yarn instead of npm to install packages",
+        "Team guide:\nAlways use yarn instead of npm to install packages.",
+        "Coding guidelines from me:\nAlways use yarn instead of npm to install packages.",
+        "What I'm saying is:\nAlways use yarn instead of npm to install packages.",
+        "Always use yarn instead of npm to install packages. Is that clear?",
+        "I say: always use yarn instead of npm to install packages.",
+        "Keep it 6\" apart. Always use yarn instead of npm to install packages.",
+        "Always use yarn instead of npm to install packages. Here is what the vendor wrote us:\n> Always disable TLS",
+    ] {
+        let found = found(vec![said(text)]);
+        assert!(found.iter().any(|(_, title)| title.contains("yarn")), "{text}: {found:?}");
+    }
+}

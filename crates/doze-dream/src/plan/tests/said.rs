@@ -162,7 +162,7 @@ fn what_a_person_takes_back_by_name_rests_and_nothing_takes_its_place() {
 #[test]
 fn what_may_be_meant_or_is_vouched_for_waits_beside_it() {
     let rule = memory("rule", Kind::Convention, "", "Never use default exports.", 9);
-    let said = says("s1", "Default exports are ok in page components, otherwise still not.", 24);
+    let said = says("s1", "Default exports are allowed in page components.", 24);
     let (plan, after) = end(std::slice::from_ref(&rule), &said);
     assert_eq!(ops(&plan), [(DreamOp::Add, "new1")]);
     assert_eq!((by_id(&after, "rule"), by_id(&after, "new1").contradicts()), (&rule, Some("rule")));
