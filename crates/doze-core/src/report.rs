@@ -230,6 +230,8 @@ pub(crate) fn takes_back_what_was_said(sentence: &str) -> Option<TakenBack> {
         "stale",
         "correct",
         "isnt",
+        "still",
+        "use",
         "wait",
     ];
     let found = BACK.find(sentence)?;
