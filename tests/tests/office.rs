@@ -113,6 +113,37 @@ fn a_folder_of_the_original_program_goes_in_and_out_by_command() {
 }
 
 #[test]
+fn what_an_office_learns_across_projects_is_told_and_shown_by_commands() {
+    let home = Home::new();
+    let _daemon = home.start();
+    let project = home.project("shop");
+    let doze = |args: &[&str], input: &str| home.doze(args).cwd(&project).stdin(input).run();
+    assert_eq!(doze(&["office"], "").code, 1, "nothing yet");
+    let review = "VERDICT: FAIL\n1. Buttons overlap on small screens\n2. The score never resets\n";
+    assert_eq!(doze(&["office", "review"], review).stdout, "2 new, 0 known, 0 left out\n");
+    assert_eq!(doze(&["office", "review", "-"], review).stdout, "0 new, 2 known, 0 left out\n");
+    std::fs::write(project.join("plan.md"), "TECH: PixiJS v8\n").unwrap();
+    assert_eq!(doze(&["office", "plan", "plan.md"], "").stdout, "1 new, 0 known, 0 left out\n");
+    let built = ["office", "project", "--summary", "A card game", "--tech", "PixiJS", "--rating", "visual=4"];
+    assert_eq!(doze(&built, "").stdout, "noted: A card game  (visual 4)\n");
+    let learned = "  2 x  Buttons overlap on small screens\n  2 x  The score never resets\napproved:  PixiJS v8\n\
+                   built:  A card game with PixiJS  (visual 4)\n";
+    assert_eq!(doze(&["office"], "").stdout, learned);
+    assert_eq!(doze(&["office", "forget", "The score never resets"], "").stdout, "dropped 1 entry\n");
+    assert_eq!(doze(&["office", "project", "--rating", "charm=4"], "").code, 65, "no such axis");
+
+    let mut client = home.client();
+    let fact = json!({"agent": "alex", "cwd": project, "space": "agent", "face": "office",
+        "body": "The parcel queue needs two brokers"});
+    let id = client.call("memory.add", fact)["memory"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        doze(&["confirm", &id, "--agent", "sam"], "").stdout,
+        format!("noted: sam found {id} as well\n")
+    );
+    assert!(doze(&["context", "kim"], "").stdout.contains("two brokers"), "it is the project's now");
+}
+
+#[test]
 fn what_no_office_should_send_is_refused_by_name_and_the_connection_goes_on() {
     let home = Home::new();
     let _daemon = home.start();

@@ -13,7 +13,7 @@ use regex::Regex;
 pub use crate::text::jaccard;
 use crate::text::{is_unspaced, normalise_words, one_line, regex};
 use change::{Stance, claim};
-pub use ended::{Ended, Touch};
+pub use ended::{Ended, Subject, Touch};
 use wording::{Difference, Wording};
 
 /// Above this share of common words two texts are the same (strictly, S0.28).

@@ -377,6 +377,29 @@ fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// What a text is about, taken apart once to be held against many sentences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    words: BTreeSet<String>,
+    forbids: bool,
+    value: Option<(String, Option<String>)>,
+    /// It is written without spaces.
+    is_tight: bool,
+}
+
+impl Subject {
+    /// Takes a text apart, its reason left out.
+    pub fn of(text: &str) -> Self {
+        let told = claim(text);
+        Self {
+            words: content(told),
+            forbids: forbids(text),
+            value: value_of(told),
+            is_tight: told.chars().any(is_unspaced),
+        }
+    }
+}
+
 impl Ended {
     /// Reads a sentence; `None` when it ends and changes nothing.
     pub fn of(sentence: &str) -> Option<Self> {
@@ -420,22 +443,21 @@ impl Ended {
     }
 
     /// How the sentence stands to a text that was said before it.
-    pub fn touches(&self, text: &str) -> Option<Touch> {
-        let told = claim(text);
-        let old = content(told);
+    pub fn touches(&self, text: &Subject) -> Option<Touch> {
+        let old = &text.words;
         if old.is_empty() {
             return None;
         }
         let whole = weight(old.iter());
         let named = weight(self.named.iter()) / whole;
         let is_named = !self.named.is_empty()
-            && has_all(&old, &self.named)
+            && has_all(old, &self.named)
             && (named >= NAMED_SHARE || self.how == Some(How::Departs));
-        let shared = self.all.intersection(&old).count();
-        let shares = weight(self.all.intersection(&old)) / whole;
-        let forbids = forbids(text);
+        let shared = self.all.intersection(old).count();
+        let shares = weight(self.all.intersection(old)) / whole;
+        let forbids = text.forbids;
         // Words of a script without spaces are not known, and most pairs of characters are none.
-        let is_tight = told.chars().any(is_unspaced) && named >= SHARED;
+        let is_tight = text.is_tight && named >= SHARED;
         if is_named {
             return match self.how? {
                 How::Stops if forbids => None,
@@ -444,7 +466,7 @@ impl Ended {
                 How::Permits if !forbids => None,
                 How::Permits if !self.is_lasting => None,
                 // All that is forbidden has to be named.
-                How::Permits if (named >= PERMITTED_SHARE || is_tight) && has_all(&old, &self.clause) => {
+                How::Permits if (named >= PERMITTED_SHARE || is_tight) && has_all(old, &self.clause) => {
                     Some(Touch::Ended)
                 }
                 How::Permits => Some(Touch::Doubted),
@@ -459,7 +481,7 @@ impl Ended {
         if self.how.is_some() {
             return None;
         }
-        if let (Some(new), Some(known)) = (&self.value, value_of(told)) {
+        if let (Some(new), Some(known)) = (&self.value, &text.value) {
             let rest: Vec<&String> = old.iter().filter(|word| !is_number(word)).collect();
             let is_same_thing = rest.len() >= MIN_SHARED
                 && old.len() == rest.len() + 1
@@ -496,7 +518,7 @@ mod tests {
     use super::*;
 
     fn touch(old: &str, new: &str) -> Option<Touch> {
-        Ended::of(new).and_then(|ended| ended.touches(old))
+        Ended::of(new).and_then(|ended| ended.touches(&Subject::of(old)))
     }
 
     fn all_stand_so(expected: Option<Touch>, pairs: &[(&str, &str)]) {

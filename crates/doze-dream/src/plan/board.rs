@@ -1,10 +1,12 @@
 //! The memories as they stand while a plan is made, with the journal of what was changed and the cap on it.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use doze_core::duplicate::{Parts, Relation};
+use doze_core::duplicate::{Parts, Relation, Subject};
 use doze_core::model::{DreamChange, DreamOp, Kind, LeftAlone, Memory, MemoryId, Scope, SessionKey, Status};
+use doze_core::promote::text_of;
 use jiff::{SignedDuration, Timestamp};
 
 use super::taken::Vetoes;
@@ -15,6 +17,8 @@ use crate::Caps;
 pub(super) struct Entry {
     pub(super) memory: Memory,
     parts: Texts,
+    /// What it is about, once somebody asks.
+    subject: OnceCell<Subject>,
 }
 
 /// A text as it is compared: the body alone, and title and body together where the title says more.
@@ -83,7 +87,7 @@ impl<'a> Board<'a> {
             .iter()
             .map(|memory| {
                 let parts = Texts::with(input.take_apart, &memory.title, &memory.body);
-                Entry { parts, memory: memory.clone() }
+                Entry { parts, memory: memory.clone(), subject: OnceCell::new() }
             })
             .collect();
         // The order of the input must not matter.
@@ -155,7 +159,8 @@ impl<'a> Board<'a> {
 
     /// Adds a record.
     pub(super) fn add(&mut self, op: DreamOp, memory: Memory, because: String, evidence: Vec<String>) {
-        self.entries.push(Entry { parts: Texts::of(&memory.title, &memory.body), memory: memory.clone() });
+        let parts = Texts::of(&memory.title, &memory.body);
+        self.entries.push(Entry { parts, memory: memory.clone(), subject: OnceCell::new() });
         self.charged.insert(memory.id.clone());
         self.changes.push(DreamChange { op, before: None, after: memory, because, evidence });
     }
@@ -172,9 +177,16 @@ impl<'a> Board<'a> {
         let Some(entry) = self.entries.get_mut(at) else { return };
         if entry.memory.title != after.title || entry.memory.body != after.body {
             entry.parts = Texts::of(&after.title, &after.body);
+            entry.subject = OnceCell::new();
         }
         let before = std::mem::replace(&mut entry.memory, after.clone());
         self.changes.push(DreamChange { op, before: Some(before), after, because, evidence });
+    }
+
+    /// What the record at a place is about.
+    pub(super) fn subject(&self, at: usize) -> &Subject {
+        let Entry { memory, subject, .. } = &self.entries[at];
+        subject.get_or_init(|| Subject::of(text_of(memory)))
     }
 
     /// How a text stands to the record at a place.

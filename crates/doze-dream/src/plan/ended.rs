@@ -3,7 +3,6 @@
 
 use doze_core::duplicate::{Ended, Relation, Touch};
 use doze_core::model::{DreamOp, Kind, Memory, Scope, Status};
-use doze_core::promote::text_of;
 
 use super::board::{Board, Texts};
 use super::settle::{because, is_older, may_spend, memory_of, short};
@@ -17,7 +16,7 @@ pub(super) fn settle(board: &mut Board<'_>, said: &CandidateOf) {
     let Some(ended) = Ended::of(&said.candidate.body) else { return };
     let touched: Vec<(usize, Touch)> = (0..board.entries.len())
         .filter(|at| is_before(board, *at, said))
-        .filter_map(|at| Some((at, ended.touches(text_of(&board.entries[at].memory))?)))
+        .filter_map(|at| Some((at, ended.touches(board.subject(at))?)))
         .collect();
     let plain: Vec<(usize, Touch)> =
         touched.iter().copied().filter(|(_, touch)| *touch != Touch::Doubted).take(MAX_ENDED).collect();
