@@ -5,7 +5,8 @@ use std::path::Path;
 
 use doze_core::extract::stated;
 use doze_core::injected;
-use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Verification};
+use doze_core::model::{AgentId, Memory, MemoryId, Origin, OwnerId, ProjectId, Scope, Verification};
+use doze_core::promote::text_of;
 use doze_core::rank::Profile;
 use doze_core::render::brief::{BriefInput, OpenTask, brief};
 use doze_core::render::prompt::prompt as render_prompt;
@@ -255,6 +256,40 @@ impl Engine {
         };
         let key = context_key(agent, place.reads().as_ref());
         // Its lines are not noted as those of a brief are: another agent may find the same on its own.
+        self.store().apply(ChangeSet::new(owner.clone()).put_aux(
+            Family::Injection,
+            key,
+            encoded(&injection)?,
+        ))?;
+        Ok(())
+    }
+
+    /// Notes which of its own facts an agent reads in what it is told of a lost session, beside those it has been shown.
+    pub(super) fn note_recovered(
+        &self,
+        owner: &OwnerId,
+        agent: &AgentId,
+        place: &Resolved,
+        text: &str,
+    ) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot()?;
+        let project = place.reads();
+        let own = Scope::Agent { project: project.clone(), agent: agent.clone() };
+        let mut memories = self.shown_to(&snapshot, owner, agent, project.as_ref())?;
+        let known = memories.len();
+        let facts = self.active_memories(&snapshot, owner, &[own])?;
+        let is_told = |fact: &&Memory| text.contains(text_of(fact));
+        memories.extend(facts.iter().filter(is_told).map(|fact| fact.id.as_str().to_owned()));
+        if memories.len() == known {
+            return Ok(());
+        }
+        let injection = Injection {
+            at: self.now(),
+            project: place.id().map(ToString::to_string),
+            text: String::new(),
+            memories: memories.into_iter().collect(),
+        };
+        let key = context_key(agent, project.as_ref());
         self.store().apply(ChangeSet::new(owner.clone()).put_aux(
             Family::Injection,
             key,

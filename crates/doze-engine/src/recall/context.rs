@@ -109,8 +109,14 @@ impl Engine {
             task,
             legacy: legacy.as_ref(),
         });
+        let told = parts.as_ref().map(Recovery::render).unwrap_or_default();
+        if let Some(place) = &place {
+            // Reading goes on where nothing can be written.
+            let noted = self.note_recovered(owner, agent, place, &told.text);
+            let _ = noted.inspect_err(|error| tracing::warn!(%error, "what was shown is not noted"));
+        }
         Ok(Recovered {
-            told: parts.as_ref().map(Recovery::render).unwrap_or_default(),
+            told,
             parts,
             session: match &work {
                 Some(work) => work.session.clone(),

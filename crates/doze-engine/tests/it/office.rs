@@ -159,6 +159,18 @@ fn what_stands_in_an_agents_task_is_no_finding_of_its() {
 }
 
 #[test]
+fn what_an_agent_reads_of_its_lost_session_is_no_finding_anew() {
+    let kit = Kit::new();
+    let shop = kit.project("shop");
+    let report = "Note: the parcel queue needs two brokers here.";
+    let tell =
+        |session: &str, n: i64| kit.commit(turn(session, "alex", &shop, vec![answer(n, report)])).facts;
+    assert_eq!(tell("one", 1).added, 1);
+    assert!(recovered(&kit, &shop, "alex").told.text.contains("two brokers"));
+    assert_eq!((tell("two", 2).reinforced, tell("three", 3).promoted), (0, 0), "it had it before it");
+}
+
+#[test]
 fn ratings_outside_their_bounds_and_learning_in_silence_are_refused() {
     let kit = Kit::new();
     let message = |request: ProjectRequest| {
