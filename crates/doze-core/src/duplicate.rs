@@ -88,7 +88,7 @@ pub struct Parts {
 impl Parts {
     /// Takes a text apart. Linear in its length.
     pub fn of(text: &str) -> Self {
-        let told = without_marks(&one_line(text));
+        let told = one_line(text);
         let text = as_statement(&told);
         let mut numbers = BTreeSet::new();
         let mut identifiers = BTreeSet::new();
@@ -108,8 +108,9 @@ impl Parts {
         plain.push_str(&text[at..]);
         numbers.extend(normalise_words(&plain).iter().filter_map(|word| in_digits(word)).map(str::to_owned));
         let subject = (numbers.len() + identifiers.len() > 1).then(|| subject(&text)).flatten();
-        let (polarity, mut turned_down) = polarity(&text);
-        turned_down.extend(left_behind(&told));
+        // Where a value stands is told by its marks; what is denied has none.
+        let (polarity, mut turned_down) = polarity(&without_marks(&text));
+        turned_down.extend(left_behind(&without_marks(&told)));
         let polarity: BTreeSet<String> = polarity.iter().map(|item| as_is_known(item)).collect();
         let stated = POLAR.replace_all(&claim(&plain).to_lowercase(), " ").into_owned();
         let telling = Wording::of(&stated);

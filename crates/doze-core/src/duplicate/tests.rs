@@ -470,3 +470,11 @@ fn numbers_in_words_are_numbers_and_marks_are_none_of_a_text() {
         );
     }
 }
+
+#[test]
+fn one_cause_is_no_news_about_another() {
+    let cause = |file: &str| {
+        format!("The root cause is that `src/{file}.rs` reads the setting before it is written.")
+    };
+    assert_eq!(relation(&cause("part32"), &cause("part112")), Relation::Distinct);
+}

@@ -315,18 +315,25 @@ fn supersede(board: &mut Board<'_>, at: usize, finding: &CandidateOf) {
 pub(super) fn supersede_twins(board: &mut Board<'_>, old: &Memory, new: &Memory, finding: &CandidateOf) {
     let Some(project) = old.scope.project() else { return };
     let (replaced, texts) = (Texts::of(&old.title, &old.body), Texts::of(&new.title, &new.body));
-    for at in 0..board.entries.len() {
-        let twin = board.entries[at].memory.clone();
-        let is_private = matches!(twin.scope, Scope::Agent { .. }) && twin.scope != old.scope;
-        let says_so = is_private
-            && twin.status == Status::Active
-            && twin.scope.project() == Some(project)
-            && (board.relation(at, &replaced) == Relation::Duplicate
-                || board.relation(at, &texts) == Relation::Update);
-        if !says_so || refusal(board, at, finding).is_some() || !may_spend(board, &twin, finding) {
+    let is_private = |memory: &Memory| {
+        memory.status == Status::Active
+            && matches!(memory.scope, Scope::Agent { .. })
+            && memory.scope.project() == Some(project)
+            && memory.scope != old.scope
+    };
+    let private: Vec<usize> =
+        (0..board.entries.len()).filter(|at| is_private(&board.entries[*at].memory)).collect();
+    for at in private {
+        let says_so = board.relation(at, &replaced) == Relation::Duplicate
+            || board.relation(at, &texts) == Relation::Update;
+        if !says_so || refusal(board, at, finding).is_some() {
             continue;
         }
-        let mut twin = twin;
+        let mut twin = board.entries[at].memory.clone();
+        // What the cap has no room for stays: the session itself is read, and nothing of it waits.
+        if !board.may_change(&twin, said(finding)) {
+            continue;
+        }
         twin.status = Status::Superseded;
         twin.superseded_by = Some(new.id.clone());
         let told = format!("replaced by \"{}\"", short(new));
