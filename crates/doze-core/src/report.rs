@@ -153,7 +153,7 @@ pub(crate) fn is_hearsay(sentence: &str) -> bool {
 pub(crate) fn asks_about_it(sentence: &str) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\s+(?:a\s+|an\s+|still\s+|really\s+|also\s+|the\s+)*(?:good|bad|right|true|wrong|correct|wise|sensible|idea|case|necessary|needed|ok\s+with)\b[^.]{0,40}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|not\s+sure(?:\s+(?:yet|about\s+(?:that|this|it)))?\W*$|we\s+do(?:n['’]t|\s+not)\W*$|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
+            r"(?i)^\W*(?:(?:is|was)\s+(?:that|this|it)\s+(?:a\s+|an\s+|still\s+|really\s+|also\s+|the\s+)*(?:good|bad|right|true|wrong|correct|wise|sensible|idea|case|necessary|needed|ok\s+with)\b[^.]{0,40}\?|what\s+do\s+you\s+think\b|do\s+you\s+agree\b|(?:that|this)\s+is\s+(?:nonsense|wrong)\b|(?:that|this)(?:['’]s|\s+is|\s+was)\s+(?:only\s+|just\s+)?(?:what\s+\w+\s+(?:thinks?|says?|said|claims?|wants?)|a\s+joke)\b|not\s+sure(?:\s+(?:yet|about\s+(?:that|this|it)))?\W*$|we\s+do(?:n['’]t|\s+not)\W*$|which\s+(?:one\s+)?is\s+wrong\b|how\s+do\s+i\s+silence\b)",
         )
     });
     ASKS.is_match(sentence)

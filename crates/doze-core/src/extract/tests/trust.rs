@@ -31,6 +31,8 @@ fn what_a_person_pastes_quotes_or_does_not_mean_is_no_rule() {
         "If we were at Google, we would always use Bazel instead of make.",
         "For example: {}",
         "{} Is that a good idea?",
+        "{} That's what Ben thinks. He is wrong.",
+        "{} That was a joke.",
     ];
     for text in not_theirs {
         assert_eq!(found(vec![said(&text.replace("{}", YARN))]), [], "{text}");
